@@ -98,7 +98,7 @@ def peer_run(trace, sizes, name):
 
 def hotset_run(hotset, trace, sizes, policy):
     os.environ["RAYON_NUM_THREADS"] = "1"
-    command = [hotset, "simulate", trace, "--policy", policy, "--size", ",".join(map(str, sizes)), "--json", "-"]
+    command = [hotset, "simulate", trace, "--policy", policy, "--size", ",".join(map(str, sizes)) + " blocks", "--json", "-"]
     done = measured(command)
     if done is None:
         return None

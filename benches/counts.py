@@ -77,7 +77,7 @@ def traces(folder):
 
 def hotset_hits(hotset, trace, policies, sizes):
     """Hits by policy, in the order of sizes."""
-    command = [hotset, "simulate", trace, "--policy", ",".join(policies), "--size", ",".join(map(str, sizes)), "--json", "-"]
+    command = [hotset, "simulate", trace, "--policy", ",".join(policies), "--size", ",".join(map(str, sizes)) + " blocks", "--json", "-"]
     rows = [json.loads(line) for line in subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()]
     hits = {}
     for row in rows:

@@ -8,22 +8,28 @@
 //! Weights. If values have different weights, as many stay as fit. A policy that supports weights receives them; for
 //! any other, the cache adjusts the number of entries as values are admitted and evicted.
 //!
+//! Lives. A value may be inserted for a time. A reference after its end removes it first and misses, as the simulator
+//! does for traces with times to live. Until then it takes its place. Values without an end cost nothing for this.
+//!
 //! Cost: a reference is a hash of the key and a call of the policy; with weights, a miss also resizes the policy.
 //! Memory: some tens of bytes for each value, and only the key for each ghost.
 
-use std::borrow::Borrow;
-use std::hash::{BuildHasher, Hash};
+mod entries;
 
-use foldhash::fast::{FixedState, RandomState};
-use hotset_core::parts::prefetch::prefetch;
+use std::borrow::Borrow;
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+use foldhash::fast::RandomState;
 use hotset_core::policy::{self, Args, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::view::View;
 
 use crate::error::CacheError;
 use crate::key_index::KeyIndex;
 use crate::leaving::Leaving;
+use entries::{NEVER, Objects, SEED, is_of};
 use hotset_core::host::room::{self, Room, Weighed};
-use hotset_core::host::{Build, Hosted, Payload};
+use hotset_core::host::{Build, Hosted};
 
 /// A cache of values by keys. One thread uses it at a time: several put it behind a lock.
 ///
@@ -37,11 +43,16 @@ pub struct Cache<K, V> {
     hosted: Hosted<Objects<K, V>>,
     spec: PolicySpec,
     limit: Limit<K, V>,
+    /// The time, for values that have an end.
+    clock: Box<Clock>,
     /// The value that has left by the reference that found it.
     lent: Option<V>,
     hits: u64,
     misses: u64,
 }
+
+/// Tells the time since some beginning.
+type Clock = dyn Fn() -> Duration + Send;
 
 type Weigh<K, V> = dyn Fn(&K, &V) -> u64 + Send;
 
@@ -51,181 +62,6 @@ enum Limit<K, V> {
     Values(u32),
     /// Values that weigh so much together.
     Weight { weigh: Box<Weigh<K, V>>, room: Room },
-}
-
-/// Keys and values by slot.
-struct Objects<K, V> {
-    index: KeyIndex,
-    hasher: RandomState,
-    entries: Vec<Option<Entry<K, V>>>,
-    /// What values weigh, by slot; empty where each counts as one.
-    weights: Vec<u64>,
-    free: Vec<Slot>,
-    /// Values that have left by the reference that is being decided.
-    left: Vec<(Slot, V)>,
-    /// In a batch, what has left and is not cleared yet.
-    leaving: Option<Leaving>,
-    len: usize,
-    weight: u64,
-}
-
-/// A key that the policy knows, with its value if that is there.
-struct Entry<K, V> {
-    key: K,
-    /// What policies that count keys know it by, also after its slot has been given to another key.
-    identity: u64,
-    value: Option<V>,
-}
-
-impl<K: Hash + Eq, V> Payload for Objects<K, V> {
-    fn admit(&mut self, _slot: Slot) {}
-
-    fn release(&mut self, slot: Slot) {
-        match &self.leaving {
-            Some(leaving) if leaving.has(slot) => {}
-            Some(_) => self.put_off(slot),
-            None => self.clear(slot, false),
-        }
-    }
-
-    fn forget(&mut self, slot: Slot) {
-        match &mut self.leaving {
-            Some(leaving) => leaving.forget(slot),
-            None => self.clear(slot, true),
-        }
-    }
-}
-
-impl<K: Hash + Eq, V> Objects<K, V> {
-    fn find<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Slot>
-    where
-        K: Borrow<Q>,
-    {
-        self.index.find(self.hasher.hash_one(key), |slot| is_of(&self.entries, slot, key))
-    }
-
-    /// Has a value leave, and its slot be free if the policy has forgotten it.
-    fn clear(&mut self, slot: Slot, forgotten: bool) {
-        if let Some(value) = self.take(slot) {
-            self.left.push((slot, value));
-        }
-        if forgotten && let Some(entry) = self.entries[slot as usize].take() {
-            self.index.remove(self.hasher.hash_one(&entry.key), slot);
-            self.free.push(slot);
-        }
-    }
-
-    /// Clears what leaves in a batch later, when its entry and its cell have been fetched.
-    fn put_off(&mut self, slot: Slot) {
-        let Some(leaving) = &mut self.leaving else { return };
-        let due = leaving.push(slot);
-        self.fetch(slot);
-        if let Some(entry) = due.seek.and_then(|slot| self.entries[slot as usize].as_ref()) {
-            self.seek(&entry.key);
-        }
-        if let Some((slot, forgotten)) = due.clear {
-            self.clear(slot, forgotten);
-        }
-    }
-
-    /// Fetches the entry of a slot.
-    fn fetch(&self, slot: Slot) {
-        // It may lie in two lines, and the next one begins in the second.
-        (0..2).for_each(|more| prefetch(&self.entries, slot as usize + more));
-    }
-
-    /// Clears what has left and was put off: this slot.
-    fn settle(&mut self, slot: Slot) {
-        if let Some(leaving) = &mut self.leaving
-            && leaving.has(slot)
-            && let Some((slot, forgotten)) = leaving.take(slot)
-        {
-            self.clear(slot, forgotten);
-        }
-    }
-
-    /// Clears all that was put off: the batch ends.
-    fn settle_all(&mut self) {
-        while let Some((slot, forgotten)) = self.leaving.as_mut().and_then(Leaving::pop) {
-            self.clear(slot, forgotten);
-        }
-        self.leaving = None;
-    }
-
-    /// True if the key of the slot is unknown, though that was put off.
-    fn is_forgotten(&self, slot: Slot) -> bool {
-        self.leaving.as_ref().is_some_and(|leaving| leaving.has_forgotten(slot))
-    }
-
-    /// The hash of a key that will be looked up; fetches its cell of the index.
-    fn seek(&self, key: &K) -> u64 {
-        let hash = self.hasher.hash_one(key);
-        self.index.prefetch(hash);
-        hash
-    }
-
-    /// The slot of a key; one that is not known gets a free one.
-    fn slot(&mut self, key: K) -> Slot {
-        let hash = self.hasher.hash_one(&key);
-        self.slot_by(hash, key)
-    }
-
-    /// The same by the hash of the key.
-    fn slot_by(&mut self, hash: u64, key: K) -> Slot {
-        let Objects { index, entries, free, leaving, .. } = self;
-        let new = || free.pop().unwrap_or(entries.len() as Slot);
-        let is_known = |slot| leaving.as_ref().is_none_or(|leaving| !leaving.has_forgotten(slot));
-        let (slot, is_new) = index.find_or_add(hash, |slot| is_of(entries, slot, &key) && is_known(slot), new);
-        if !is_new {
-            return slot;
-        }
-        // The same in every run, so that decisions can be repeated; the index's own hash is another one in each.
-        let identity = FixedState::with_seed(SEED).hash_one(&key);
-        let entry = Some(Entry { key, identity, value: None });
-        match entries.get_mut(slot as usize) {
-            Some(free) => *free = entry,
-            None => entries.push(entry),
-        }
-        slot
-    }
-
-    fn value(&self, slot: Slot) -> Option<&V> {
-        self.entries[slot as usize].as_ref()?.value.as_ref()
-    }
-
-    /// The weight of the value.
-    fn weight_of(&self, slot: Slot) -> u64 {
-        self.weights.get(slot as usize).copied().unwrap_or(1)
-    }
-
-    /// Some slot that has a value.
-    fn any(&self) -> Option<Slot> {
-        let found = self.entries.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.value.is_some()));
-        found.map(|slot| slot as Slot)
-    }
-
-    /// Puts a value where there is none.
-    fn put(&mut self, slot: Slot, value: V, weight: u64) {
-        let Some(entry) = &mut self.entries[slot as usize] else { return };
-        entry.value = Some(value);
-        (self.len, self.weight) = (self.len + 1, self.weight + weight);
-        if weight != self.weight_of(slot) {
-            self.weights.resize(self.entries.len().max(self.weights.len()), 1);
-            self.weights[slot as usize] = weight;
-        }
-    }
-
-    fn take(&mut self, slot: Slot) -> Option<V> {
-        let entry = self.entries[slot as usize].as_mut()?;
-        let value = entry.value.take()?;
-        (self.len, self.weight) = (self.len - 1, self.weight - self.weight_of(slot));
-        Some(value)
-    }
-}
-
-/// True if the slot belongs to this key.
-fn is_of<K: Borrow<Q>, V, Q: Eq + ?Sized>(entries: &[Option<Entry<K, V>>], slot: Slot, key: &Q) -> bool {
-    entries[slot as usize].as_ref().is_some_and(|entry| entry.key.borrow() == key)
 }
 
 /// A key that will be referred to soon, with its value.
@@ -271,7 +107,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     pub fn new(policy: &str, capacity: u32) -> Result<Cache<K, V>, CacheError> {
         let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
         let hosted = policy_for(&spec, capacity, false)?;
-        Ok(Cache { hosted, spec, limit: Limit::Values(capacity), lent: None, hits: 0, misses: 0 })
+        Ok(Cache { hosted, spec, limit: Limit::Values(capacity), clock: watch(), lent: None, hits: 0, misses: 0 })
     }
 
     /// An empty cache whose values weigh at most `capacity` together; `weigh` gives the weight of each, in bytes or
@@ -286,7 +122,13 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         let hosted = policy_for(&spec, room::begun_with(capacity, weighs), true)?;
         let room = Room::new(capacity, weighs, |entries| policy_for::<K, V>(&spec, entries, true).is_ok());
         let limit = Limit::Weight { weigh: Box::new(weigh), room };
-        Ok(Cache { hosted, spec, limit, lent: None, hits: 0, misses: 0 })
+        Ok(Cache { hosted, spec, limit, clock: watch(), lent: None, hits: 0, misses: 0 })
+    }
+
+    /// The same cache with this clock for values that have an end: it tells the time since some beginning. The default is
+    /// the time since the cache was made.
+    pub fn with_clock(self, clock: impl Fn() -> Duration + Send + 'static) -> Cache<K, V> {
+        Cache { clock: Box::new(clock), ..self }
     }
 
     /// The value of a key, if it is there. That is a reference; a key that is not there is referred to once it is
@@ -296,6 +138,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         K: Borrow<Q>,
     {
         self.lent = None;
+        self.expire(key);
         let slot = self.objects().find(key)?;
         self.objects().value(slot)?;
         let weight = self.objects().weight_of(slot);
@@ -314,13 +157,25 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.objects().value(self.objects().find(key)?)
+        let slot = self.objects().find(key)?;
+        self.objects().value(slot).filter(|_| !self.has_ended(slot))
     }
 
     /// Puts a value in, which is a reference, and gives the one that the key had. The policy may decide not to keep it;
     /// one that weighs more than the capacity is not kept either.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.insert_until(key, value, NEVER)
+    }
+
+    /// The same for a value that ends after `life`: from then on the key is not there.
+    pub fn insert_for(&mut self, key: K, value: V, life: Duration) -> Option<V> {
+        let end = (self.clock)().saturating_add(life);
+        self.insert_until(key, value, end)
+    }
+
+    fn insert_until(&mut self, key: K, value: V, end: Duration) -> Option<V> {
         self.lent = None;
+        self.expire(&key);
         let is_there = self.peek(&key).is_some();
         let weight = match &mut self.limit {
             Limit::Values(_) => 1,
@@ -342,6 +197,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         if self.refer(slot, weight, is_there) {
             self.objects_mut().put(slot, value, weight);
         }
+        // Also where the value is not kept: the policy may remember the key.
+        self.objects_mut().set_end(slot, end);
         self.shrink();
         self.objects_mut().left.clear();
         old
@@ -357,6 +214,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
             return is_there;
         }
         self.lent = None;
+        self.expire(&key);
         let slot = self.objects_mut().slot(key);
         self.access_slot(slot, value)
     }
@@ -367,7 +225,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     pub fn access_many(&mut self, pairs: impl IntoIterator<Item = (K, V)>) -> Vec<bool> {
         let mut pairs = pairs.into_iter();
         let mut hits = Vec::with_capacity(pairs.size_hint().0);
-        if let Limit::Weight { .. } = self.limit {
+        if matches!(self.limit, Limit::Weight { .. }) || !self.objects().ends.is_empty() {
             hits.extend(pairs.map(|(key, value)| self.access(key, value)));
             return hits;
         }
@@ -415,13 +273,30 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         if self.refer(slot, 1, false) && !is_there {
             self.objects_mut().put(slot, value, 1);
         }
+        if !is_there {
+            self.objects_mut().set_end(slot, NEVER);
+        }
         self.objects_mut().left.clear();
         is_there
     }
 
     /// Keys and values that are there, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.objects().entries.iter().flatten().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
+        let known = (0..).zip(&self.objects().entries).filter_map(|(slot, entry)| Some((slot, entry.as_ref()?)));
+        let lasting = known.filter(|&(slot, _)| !self.has_ended(slot));
+        lasting.filter_map(|(_, entry)| Some((&entry.key, entry.value.as_ref()?)))
+    }
+
+    /// Takes out all values that have ended and returns their number. They take their places until a reference to their
+    /// key or this call.
+    pub fn remove_ended(&mut self) -> usize {
+        self.lent = None;
+        let now = (self.clock)();
+        let objects = self.objects();
+        let with_end = (0..objects.ends.len() as Slot).filter(|&slot| objects.has_ended(slot, now));
+        let ended: Vec<Slot> = with_end.filter(|&slot| objects.value(slot).is_some()).collect();
+        ended.iter().for_each(|&slot| self.remove_slot(slot));
+        ended.len()
     }
 
     /// Takes a value out; the policy forgets the key.
@@ -430,10 +305,35 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         K: Borrow<Q>,
     {
         self.lent = None;
+        self.expire(key);
         let slot = self.objects().find(key)?;
         let value = self.objects_mut().take(slot);
         self.hosted.remove(slot);
         value
+    }
+
+    /// True if the value of a slot has ended.
+    fn has_ended(&self, slot: Slot) -> bool {
+        !self.objects().ends.is_empty() && self.objects().has_ended(slot, (self.clock)())
+    }
+
+    /// Takes out the value of a key if it has ended. The policy forgets the key, also where only that is left of it.
+    #[inline]
+    fn expire<Q: Hash + Eq + ?Sized>(&mut self, key: &Q)
+    where
+        K: Borrow<Q>,
+    {
+        if !self.objects().ends.is_empty()
+            && let Some(slot) = self.objects().find(key)
+            && self.has_ended(slot)
+        {
+            self.remove_slot(slot);
+        }
+    }
+
+    fn remove_slot(&mut self, slot: Slot) {
+        self.objects_mut().take(slot);
+        self.hosted.remove(slot);
     }
 
     /// Changes the capacity, in values or in their total weight. Values that no longer fit are evicted in the policy's
@@ -458,7 +358,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         Ok(())
     }
 
-    /// Values that are there.
+    /// Values that are there, and those that have ended and were not taken out yet.
     pub fn len(&self) -> usize {
         self.objects().len
     }
@@ -565,6 +465,7 @@ fn policy_for<K: Hash + Eq, V>(
             hasher,
             entries: Vec::new(),
             weights: Vec::new(),
+            ends: Vec::new(),
             free: Vec::new(),
             left: Vec::new(),
             leaving: None,
@@ -574,11 +475,14 @@ fn policy_for<K: Hash + Eq, V>(
     })
 }
 
+/// A clock that begins now.
+fn watch() -> Box<Clock> {
+    let begin = Instant::now();
+    Box::new(move || begin.elapsed())
+}
+
 /// So many keys are looked for ahead.
 const AHEAD: usize = 32;
 
 /// The limit of the policies' queues.
 const MOST_KEYS: u64 = 1 << 27;
-
-/// Of the policy's random numbers: the simulator's.
-const SEED: u64 = 1;

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use hotset_cache::Cache;
 use hotset_core::parts::random::Random;
@@ -9,6 +12,7 @@ use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
 use hotset_sim::grid::{self, Plan};
+use hotset_sim::sweep::{Rows, Sweep};
 use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, Batch, Meta, OpenOptions, Tables, TraceError, TraceReader, formats, open};
 
@@ -273,6 +277,98 @@ fn what_is_simulated_in_bytes_is_what_runs() {
         let counted = (total.hits, total.misses());
         assert_eq!(cache.hits_and_misses(), counted, "{name} on {} references", keys.len());
         assert_eq!((bytes.hit, bytes.all), (hit, keys.iter().map(|&key| u64::from(size(key))).sum()));
+        cache.validate();
+    }
+}
+
+/// A clock that tests turn.
+#[derive(Clone, Default)]
+struct Hand(Arc<AtomicU64>);
+
+impl Hand {
+    fn set(&self, seconds: u64) {
+        self.0.store(seconds, Ordering::Relaxed);
+    }
+
+    fn clock(&self) -> impl Fn() -> Duration + Send + 'static {
+        let hand = self.0.clone();
+        move || Duration::from_secs(hand.load(Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn a_value_ends_at_its_time_and_not_before() {
+    let hand = Hand::default();
+    let mut cache = Cache::new("lru", 10).unwrap().with_clock(hand.clock());
+    cache.insert_for("a", 1, Duration::from_secs(5));
+    cache.insert_for("b", 2, Duration::from_secs(9));
+    cache.insert("c", 3);
+    hand.set(4);
+    assert_eq!((cache.get("a").copied(), cache.peek("b")), (Some(1), Some(&2)));
+    hand.set(5);
+    assert_eq!((cache.peek("a"), cache.len(), cache.iter().count()), (None, 3, 2));
+    assert_eq!((cache.get("a").copied(), cache.len()), (None, 2));
+    // A value that is put in again has the end that it is given, or none.
+    cache.insert_for("b", 4, Duration::from_secs(1));
+    assert_eq!(cache.insert_for("a", 5, Duration::ZERO), None);
+    hand.set(6);
+    assert_eq!((cache.remove_ended(), cache.remove_ended(), cache.len()), (2, 0, 1));
+    cache.insert_for("c", 6, Duration::from_secs(1));
+    assert_eq!(cache.insert("c", 7), Some(6));
+    hand.set(u64::from(u32::MAX));
+    assert_eq!((cache.get("c").copied(), cache.remove("b"), cache.insert("b", 8)), (Some(7), None, None));
+    cache.validate();
+}
+
+/// With the ends that the simulator gives the versions of objects, hits are those that it counts.
+#[test]
+fn values_end_live_as_in_the_simulator() {
+    ends_are_those_of_the_simulator(&blind_policies(), 0);
+    // Policies that tell writes apart see an absent key that is written here as read.
+    ends_are_those_of_the_simulator(&["lru", "fifo", "arc", "s3-fifo", "sieve", "lirs"], 10);
+}
+
+fn ends_are_those_of_the_simulator(policies: &[&str], percent_written: u32) {
+    let mut random = Random::new(11);
+    let requests: Vec<(u64, u64, bool, u64)> = (0..20_000)
+        .map(|at| {
+            let key = u64::from(random.below(300).min(random.below(300)));
+            (at / 3, key, random.below(100) < percent_written, [0, 20, 100, 900][key as usize % 4])
+        })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    let row = |&(time, key, write, ttl): &(u64, u64, bool, u64)| {
+        format!("{time},{key},{},1,{ttl}\n", if write { 'W' } else { 'R' })
+    };
+    std::fs::write(&path, format!("time_s,id,op,size,ttl\n{}", requests.iter().map(row).collect::<String>())).unwrap();
+    let open = || open(&path, formats::BUILTIN, &OpenOptions::default());
+    let sweep = Sweep::parse(&policies.join(","), "50 blocks").unwrap();
+    let Rows::Cache(rows) = sweep.run("t", open, &Silent).unwrap().rows else { panic!("no trace of memory") };
+    for (policy, row) in policies.iter().zip(rows) {
+        let hand = Hand::default();
+        let mut cache = Cache::new(policy, 50).unwrap().with_clock(hand.clock());
+        let mut ends: HashMap<u64, u64> = HashMap::new();
+        let mut hits = 0;
+        for &(time, key, write, ttl) in &requests {
+            hand.set(time);
+            let has_ended = ends.get(&key).is_some_and(|&end| end <= time);
+            if write || has_ended || !ends.contains_key(&key) {
+                match ttl {
+                    0 => ends.remove(&key),
+                    ttl => ends.insert(key, time + ttl),
+                };
+            }
+            let life = Duration::from_secs(ends.get(&key).map_or(u64::from(u32::MAX), |end| end - time));
+            if write {
+                hits += u64::from(cache.insert_for(key, (), life).is_some());
+            } else if cache.get(&key).is_some() {
+                hits += 1;
+            } else {
+                cache.insert_for(key, (), life);
+            }
+        }
+        assert_eq!(hits, row.counts.hits, "{policy}");
         cache.validate();
     }
 }

@@ -189,6 +189,7 @@ impl Experiment {
                 block: file.block_size(path)?,
                 maps: file.maps.into(),
                 deletes: file.deletes.into(),
+                ttl: file.ttl.into(),
                 memory_bytes: machine::budget(),
                 ..Options::default()
             },

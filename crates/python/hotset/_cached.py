@@ -49,22 +49,24 @@ class Cached(Generic[P, R]):
 @overload
 def cached(function: Callable[P, R], /) -> Cached[P, R]: ...
 @overload
-def cached(*, policy: str = ..., size: int = ...) -> Callable[[Callable[P, R]], Cached[P, R]]: ...
-def cached(function: Any = None, /, *, policy: str = "lru", size: int = 128) -> Any:
+def cached(*, policy: str = ..., size: int = ..., ttl: float | None = ...) -> Callable[[Callable[P, R]], Cached[P, R]]: ...
+def cached(function: Any = None, /, *, policy: str = "lru", size: int = 128, ttl: float | None = None) -> Any:
     """Keeps results of a function by its arguments, as ``functools.lru_cache`` does, under any policy.
+
+    With ``ttl`` a result ends after so many seconds, and the function is called again.
 
     Arguments must be hashable. A call that raises is not kept. As with ``functools.lru_cache``, threads that miss the
     same arguments at once each call the function.
     """
     if function is None:
-        return lambda function: cached_under(policy, size, function)
-    return cached_under(policy, size, function)
+        return lambda function: cached_under(policy, size, ttl, function)
+    return cached_under(policy, size, ttl, function)
 
 
-def cached_under(policy: str, size: int, function: Callable[P, R]) -> Cached[P, R]:
+def cached_under(policy: str, size: int, ttl: float | None, function: Callable[P, R]) -> Cached[P, R]:
     """The function with a cache."""
     cache = Cache(policy, size)
-    native = _Native(function, cache, _MARK)
+    native = _Native(function, cache, _MARK, ttl)
     functools.update_wrapper(cast(Any, native), function)
 
     def cache_info() -> CacheInfo:

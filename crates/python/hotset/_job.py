@@ -85,6 +85,7 @@ def cut_of(options: Mapping[str, Any]) -> _native._Cut:
         "maps": options["maps"],
         "memory": text_of(options["memory"]),
         "deletes": options.get("deletes", "apply"),
+        "ttl": options.get("ttl", "apply"),
     }
 
 

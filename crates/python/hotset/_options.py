@@ -39,6 +39,7 @@ class Counting(Reading, total=False):
     """Also what counts of them."""
 
     deletes: Literal["apply", "ignore"]
+    ttl: Literal["apply", "ignore"]
     warmup: str | int | None
     count_only: str | None
 
@@ -56,7 +57,7 @@ class Replaying(Counting, total=False):
 
 FILTERS: Filters = {"app": (), "file": (), "exclude": (), "ops": None, "from_": None, "to": None}
 READING: Reading = {"block": None, "maps": "auto", "memory": None, **FILTERS}
-COUNTING: Counting = {**READING, "deletes": "apply", "warmup": None, "count_only": None}
+COUNTING: Counting = {**READING, "deletes": "apply", "ttl": "apply", "warmup": None, "count_only": None}
 REPLAYING: Replaying = {
     **COUNTING,
     "classes": None,

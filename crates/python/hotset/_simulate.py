@@ -51,8 +51,9 @@ def simulate(
 @takes(Counting, COUNTING)
 def curve(
     trace: Any,
-    policies: Specs = "lru,opt",
+    policies: Specs | None = None,
     *,
+    bytes: bool = False,
     points: int | Literal["all"] = 20,
     sample: str | float | None = None,
     sample_size: int | None = None,
@@ -61,18 +62,24 @@ def curve(
     progress: bool | None = None,
     **options: Unpack[Counting],
 ) -> Results:
-    """Hit ratios by size: LRU and OPT exactly at every size, other policies at ``points`` of them, or LRU from a sample."""
+    """Hit ratios by size: LRU and OPT exactly at every size, other policies at ``points`` of them, or LRU from a sample.
+
+    With ``bytes`` the sizes count bytes of objects of many sizes, and each row has a bound (PFOO-L); ``sample`` then
+    applies to all policies. The default of ``policies`` is ``lru,opt``, over bytes ``lru``.
+    """
     told = whole(COUNTING, options)
     chosen = filtered(trace, told)
     if sample is not None and sample_size is not None:
         raise TypeError("sample and sample_size exclude each other: expected one of them")
+    drawn = policies if policies is not None else "lru" if bytes else "lru,opt"
     with bar(progress, "references") as shown:
         rows, remarks = _native.curve(
             chosen._native,
-            joined(policies) or "",
+            joined(drawn) or "",
             cut_of(told),
             counted_of(told),
             {
+                "bytes": bytes,
                 "points": str(points),
                 "sample": text_of(sample),
                 "sample_size": sample_size,

@@ -1,8 +1,10 @@
 //! Caches of Python's values, and of keys alone, under any policy.
 
+use std::time::Duration;
+
 use hotset_cache::{Cache as Values, CacheError};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
@@ -41,15 +43,27 @@ impl Cache {
         self.with(py, |state| state.values.get(key).map(|value| object(py, value)))
     }
 
-    /// Puts a value in, which is a reference.
-    pub fn put(&self, py: Python<'_>, key: Key, value: Py<PyAny>) -> PyResult<()> {
+    /// Puts a value in, which is a reference; it ends after `life`, if that is given.
+    pub fn keep(&self, py: Python<'_>, key: Key, value: Py<PyAny>, life: Option<Duration>) -> PyResult<()> {
+        let value = Kept::new(value);
         // The value before leaves after the turn.
-        self.with(py, |state| drop(state.values.insert(key, Kept::new(value))))
+        self.with(py, |state| {
+            drop(match life {
+                None => state.values.insert(key, value),
+                Some(life) => state.values.insert_for(key, value, life),
+            });
+        })
     }
 
     fn refused_key(key: &Bound<'_, PyAny>) -> PyErr {
         PyKeyError::new_err(key.clone().unbind())
     }
+}
+
+/// A time to live, in seconds.
+pub fn life_of(ttl: Option<f64>) -> PyResult<Option<Duration>> {
+    let life = ttl.map(Duration::try_from_secs_f64).transpose();
+    life.map_err(|_| PyValueError::new_err(format!("ttl={}: expected seconds, 0 or more", ttl.unwrap_or_default())))
 }
 
 fn object(py: Python<'_>, value: &Kept) -> Py<PyAny> {
@@ -107,7 +121,13 @@ impl Cache {
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: Py<PyAny>) -> PyResult<()> {
-        self.put(py, Key::of(key)?, value)
+        self.keep(py, Key::of(key)?, value, None)
+    }
+
+    /// Puts a value in, which is a reference. With `ttl` it ends after so many seconds: from then on it is not there.
+    #[pyo3(signature = (key, value, ttl = None))]
+    fn put(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: Py<PyAny>, ttl: Option<f64>) -> PyResult<()> {
+        self.keep(py, Key::of(key)?, value, life_of(ttl)?)
     }
 
     fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -1,10 +1,12 @@
 //! Functions whose results are cached.
 
+use std::time::Duration;
+
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, life_of};
 use crate::key::Key;
 
 /// A function with a cache of its results by arguments.
@@ -13,6 +15,8 @@ pub struct Cached {
     function: Py<PyAny>,
     /// The marker between arguments without names and those with names.
     mark: Py<PyAny>,
+    /// The time to live of a result.
+    life: Option<Duration>,
     /// The cache of the results.
     #[pyo3(get)]
     cache: Py<Cache>,
@@ -21,8 +25,8 @@ pub struct Cached {
 #[pymethods]
 impl Cached {
     #[new]
-    fn new(function: Py<PyAny>, cache: Py<Cache>, mark: Py<PyAny>) -> Cached {
-        Cached { function, mark, cache }
+    fn new(function: Py<PyAny>, cache: Py<Cache>, mark: Py<PyAny>, ttl: Option<f64>) -> PyResult<Cached> {
+        Ok(Cached { function, mark, life: life_of(ttl)?, cache })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -38,7 +42,7 @@ impl Cached {
             return Ok(value);
         }
         let value = self.function.call(py, args, kwargs)?;
-        cache.put(py, key()?, value.clone_ref(py))?;
+        cache.keep(py, key()?, value.clone_ref(py), self.life)?;
         Ok(value)
     }
 

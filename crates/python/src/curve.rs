@@ -16,6 +16,8 @@ use crate::trace::Trace;
 #[pyo3(from_item_all)]
 pub struct Drawing {
     points: String,
+    /// Over bytes of objects, in place of blocks.
+    bytes: bool,
     sample: Option<String>,
     sample_size: Option<u32>,
     seed: u64,
@@ -44,8 +46,12 @@ pub fn curve(
     };
     let opener = trace.opener().clone();
     let drawn = run(py, drawing.threads, told, move |watch| {
-        Ok::<_, SimError>((curves.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
+        let rows = match drawing.bytes {
+            true => curves.run_bytes(opener.name(), || opener.open(), watch)?.1,
+            false => curves.run(opener.name(), || opener.open(), watch)?.rows,
+        };
+        Ok::<_, SimError>((rows, watch.remarks()))
     })?;
-    let (drawn, remarks) = drawn.map_err(|error| of_sim(&error, ""))?;
-    Ok((json(&drawn.rows)?, remarks))
+    let (rows, remarks) = drawn.map_err(|error| of_sim(&error, ""))?;
+    Ok((json(&rows)?, remarks))
 }

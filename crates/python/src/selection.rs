@@ -7,7 +7,7 @@ use hotset_cache::machine;
 use hotset_core::classify::Rules;
 use hotset_core::spec::Value;
 use hotset_sim::select::{Filter, Names, Ops, Place, Selection, Warmup};
-use hotset_sim::{BlockSize, Deletes, Maps, Options};
+use hotset_sim::{BlockSize, Deletes, Maps, Options, Ttl};
 use pyo3::prelude::*;
 
 use crate::failure::{of_option, refused};
@@ -92,6 +92,7 @@ pub struct Cut {
     maps: String,
     memory: Option<String>,
     deletes: String,
+    ttl: String,
 }
 
 impl Cut {
@@ -100,10 +101,12 @@ impl Cut {
         let memory = of_option("--memory", self.memory.as_deref().map(Value::capacity).transpose())?;
         let maps = one_of("--maps", &self.maps, &[("auto", Maps::Auto), ("all", Maps::All), ("none", Maps::None)])?;
         let deletes = one_of("--deletes", &self.deletes, &[("apply", Deletes::Apply), ("ignore", Deletes::Ignore)])?;
+        let ttl = one_of("--ttl", &self.ttl, &[("apply", Ttl::Apply), ("ignore", Ttl::Ignore)])?;
         Ok(Options {
             block: of_option("--block", self.block.as_deref().map(BlockSize::parse).transpose())?,
             maps,
             deletes,
+            ttl,
             memory_bytes: memory.unwrap_or_else(machine::budget),
             ..Options::default()
         })

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import random
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -218,6 +219,33 @@ def test_threads_take_turns() -> None:
         thread.join()
     assert not failures and len(cache) <= 1000
     assert cache.hits + cache.misses >= 4 * 5 * 1_000_000
+
+
+def test_values_end_after_their_time() -> None:
+    cache = hotset.Cache("lru", 10)
+    cache.put("a", 1, ttl=0.05)
+    cache.put("b", 2)
+    cache.put("c", 3, ttl=3600)
+    assert (cache.get("a"), "c" in cache, len(cache)) == (1, True, 3)
+    time.sleep(0.1)
+    assert ("a" in cache, sorted(cache), cache.get("a"), len(cache)) == (False, ["b", "c"], None, 2)
+    cache.put("c", 4, 0)
+    cache["b"] = 5
+    assert (cache.get("c"), cache["b"]) == (None, 5)
+    for wrong in (-1, float("nan"), 1e300):
+        with pytest.raises(ValueError, match="expected seconds, 0 or more"):
+            cache.put("a", 1, ttl=wrong)
+
+    calls = []
+
+    @hotset.cached(size=10, ttl=0.05)
+    def square(number: int) -> int:
+        calls.append(number)
+        return number * number
+
+    assert (square(3), square(3), calls) == (9, 9, [3])
+    time.sleep(0.1)
+    assert (square(3), calls) == (9, [3, 3])
 
 
 def test_results_of_functions_are_kept() -> None:

@@ -38,6 +38,21 @@ def test_rows_of_simulate_are_those_of_the_command(
     assert list(results) == expected and len(results) == 10
 
 
+def test_objects_expire_and_are_weighed_as_in_the_command(command: Any, tmp_path: Path) -> None:
+    path = tmp_path / "objects.csv"
+    lines = (f"{at},{at * at % 97},{'RW'[at % 2]},{at * at % 97 + 5},{at % 40}" for at in range(3000))
+    path.write_text("time_s,key,op,size,ttl\n" + "\n".join(lines) + "\n")
+    hits = {}
+    for ttl in ("apply", "ignore"):
+        results = list(hotset.simulate(path, "lru,s3-fifo", "30 blocks", ttl=ttl))
+        assert results == command.rows("simulate", path, "--policy", "lru,s3-fifo", "--size", "30 blocks", "--ttl", ttl)
+        hits[ttl] = results[0]["hits"]
+    assert 0 < hits["apply"] < hits["ignore"]
+    drawn = list(hotset.curve(path, bytes=True, points=5, sample=0.5, ttl="ignore"))
+    assert drawn == command.rows("curve", path, "--bytes", "--points", "5", "--sample", "0.5", "--ttl", "ignore")
+    assert len(drawn) == 5 and drawn[0]["byte_hit_ratio"] <= drawn[0]["bound_byte_hit_ratio"]
+
+
 def test_without_policies_and_sizes_it_is_the_choice_of_the_command(command: Any, workload: Workload) -> None:
     path = workload("office")
     assert list(hotset.simulate(path)) == command.rows("simulate", path)

@@ -151,6 +151,181 @@ const CASES: &[Case] = &[
         header: "",
         append: line!(row, "{} 3 {} {} {}", row.number * 1000, row.block * 8, row.blocks * 8, u8::from(!row.write)),
     },
+    Case {
+        name: "meta-kv",
+        format: "meta-kv",
+        header: "op_time,key,key_size,op,op_count,size,cache_hits,ttl\n",
+        append: line!(
+            row,
+            "{},{},40,{},1,{},0,{}",
+            row.number / 1000,
+            row.block,
+            if row.write { "SET" } else { "GET" },
+            row.blocks * 82,
+            if row.write { 3600 } else { 0 }
+        ),
+    },
+    Case {
+        name: "meta-cdn",
+        format: "meta-cdn",
+        header: "timestamp,cacheKey,OpType,objectSize,responseSize,responseHeaderSize,rangeStart,rangeEnd,TTL,\
+                 SamplingRate,cache_hit,item_value,RequestHandler,cdn_content_type_id,vip_type\n",
+        append: line!(
+            row,
+            "{},{:x},1,{},{},3,-1,-1,3600,1,0,0,img,-,v",
+            row.number / 1000,
+            row.block,
+            row.blocks * 4096,
+            row.blocks * 4096
+        ),
+    },
+    Case {
+        name: "twitter",
+        format: "twitter",
+        header: "",
+        append: line!(
+            row,
+            "{},q:q:1:{},17,{},{},{},{}",
+            row.number / 1000,
+            row.block,
+            row.blocks * 82,
+            row.block % 8,
+            if row.write { "set" } else { "get" },
+            if row.write { 3600 } else { 0 }
+        ),
+    },
+    Case {
+        name: "systor17",
+        format: "systor17",
+        header: "Timestamp,Response,IOType,LUN,Offset,Size\n",
+        append: line!(
+            row,
+            "145604{:04}.{:09},0.000120,{},{},{},{}",
+            row.number / 1000 % 10_000,
+            row.number % 1000,
+            row.letter(),
+            row.block % 6,
+            row.block * 4096,
+            row.blocks * 4096
+        ),
+    },
+    Case {
+        name: "tencent-cbs",
+        format: "tencent-cbs",
+        header: "",
+        append: line!(
+            row,
+            "{},{},{},{},{}",
+            1_538_323_200 + row.number / 1000,
+            row.block * 8,
+            row.blocks * 8,
+            u8::from(row.write),
+            row.block % 1000
+        ),
+    },
+    Case {
+        name: "tencent-photo",
+        format: "tencent-photo",
+        header: "",
+        append: line!(
+            row,
+            "2016020100{:04} {:016x} 5 b {} 1 PHONE 0",
+            row.number / 1000 % 60 + row.number / 60_000 % 60 * 100,
+            row.block,
+            row.blocks * 4096
+        ),
+    },
+    Case {
+        name: "alibaba",
+        format: "alibaba",
+        header: "",
+        append: line!(
+            row,
+            "{},{},{},{},{}",
+            row.block % 1000,
+            row.letter(),
+            row.block * 4096,
+            row.blocks * 4096,
+            1_577_808_144_360_767 + row.number * 100
+        ),
+    },
+    Case {
+        name: "cloud-physics",
+        format: "cloud-physics",
+        header: "",
+        append: line!(
+            row,
+            "{},{},{},{},2",
+            5_633_898_611_441 + row.number * 100,
+            row.block * 8,
+            row.blocks * 8,
+            if row.write { 42 } else { 40 }
+        ),
+    },
+    Case {
+        name: "webcachesim",
+        format: "webcachesim",
+        header: "",
+        append: line!(row, "{} {} {} 7", row.number / 1000, row.block, row.blocks * 4096),
+    },
+    Case {
+        name: "fiu",
+        format: "fiu",
+        header: "",
+        append: line!(
+            row,
+            "{} {} httpd {} {} {} 8 1 531e779e3e4c8f5a",
+            89_967_404_983_320 + row.number * 1000,
+            row.block % 5000,
+            row.block * 8,
+            row.blocks * 8,
+            row.letter()
+        ),
+    },
+    Case {
+        name: "ibm-cos",
+        format: "ibm-cos",
+        header: "",
+        append: line!(
+            row,
+            "{} REST.{}.OBJECT {:016x} {}",
+            row.number,
+            if row.write { "PUT" } else { "GET" },
+            row.block,
+            row.blocks * 4096
+        ),
+    },
+    Case {
+        name: "wikimedia",
+        format: "wikimedia",
+        header: "relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n",
+        append: line!(row, "{}\t{}\tjpeg\t{}\t1.2E-4", row.number / 1000, row.block, row.blocks * 4096),
+    },
+    Case {
+        name: "mooncake",
+        format: "mooncake",
+        header: "",
+        append: line!(
+            row,
+            "{{\"timestamp\": {}, \"input_length\": 512, \"output_length\": 52, \"hash_ids\": [{}]}}",
+            row.number,
+            row.block
+        ),
+    },
+    Case {
+        name: "jsonl",
+        format: "jsonl",
+        header: "",
+        append: line!(
+            row,
+            "{{\"time\": {}, \"op\": \"{}\", \"key\": \"user:{}\", \"size\": {}}}",
+            row.number / 1000,
+            if row.write { "set" } else { "get" },
+            row.block,
+            row.blocks * 82
+        ),
+    },
+    Case { name: "lcs", format: "lcs", header: "", append: lcs },
     Case { name: "oracle-general", format: "oracle-general", header: "", append: oracle_general },
     Case { name: "vscsi", format: "vscsi", header: "", append: vscsi },
     Case {
@@ -167,6 +342,24 @@ fn oracle_general(row: &Row, out: &mut Vec<u8>) {
     out.extend(row.block.to_le_bytes());
     out.extend(((row.blocks * 4096) as u32).to_le_bytes());
     out.extend((-1i64).to_le_bytes());
+}
+
+/// Version 3. The first row has the header before it, without a count of rows.
+fn lcs(row: &Row, out: &mut Vec<u8>) {
+    const MARK: u64 = 0x1234_5678_9abc_def0;
+    if row.number == 0 {
+        let mut header = [0; 8192];
+        header[..8].copy_from_slice(&MARK.to_le_bytes());
+        header[8] = 3;
+        header[8184..].copy_from_slice(&MARK.to_le_bytes());
+        out.extend(header);
+    }
+    out.extend(((row.number / 1000) as u32).to_le_bytes());
+    out.extend(row.block.to_le_bytes());
+    out.extend((row.blocks * 4096).to_le_bytes());
+    out.extend((if row.write { 3u32 } else { 1 }).to_le_bytes());
+    out.extend(0u32.to_le_bytes());
+    out.extend(i64::MAX.to_le_bytes());
 }
 
 fn vscsi(row: &Row, out: &mut Vec<u8>) {

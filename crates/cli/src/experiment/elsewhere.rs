@@ -123,6 +123,7 @@ fn options(path: &Path, file: &File, on: &str, keep: Option<&Path>) -> Result<Ma
         ("block", file.block.map(Value::from)),
         ("maps", Some(word(file.maps).into())),
         ("deletes", Some(word(file.deletes).into())),
+        ("ttl", Some(word(file.ttl).into())),
         ("store", file.store.as_deref().map(Value::from)),
         ("app", Some(list("app").into())),
         ("file", Some(list("file").into())),

@@ -15,7 +15,7 @@ use super::mixes::Mix;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::storage;
-use crate::traces::{Deletes, Maps};
+use crate::traces::{Deletes, Maps, Ttl};
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -59,6 +59,9 @@ pub(super) struct File {
     /// What becomes of blocks of files that are deleted, as in `--deletes`.
     #[serde(default)]
     pub deletes: Deletes,
+    /// Whether objects expire, as in `--ttl`.
+    #[serde(default)]
+    pub ttl: Ttl,
     /// Only these requests go through the caches: `app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE`.
     #[serde(default)]
     pub only: String,
@@ -220,10 +223,10 @@ impl File {
     /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is
     /// where it is from.
     pub fn work(&self, path: &Path) -> String {
-        let File { traces, mixes, store, every, policies, sizes, block, maps, deletes, .. } = self;
+        let File { traces, mixes, store, every, policies, sizes, block, maps, deletes, ttl, .. } = self;
         let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());
         let chosen = (&self.only, &self.warmup, &self.count_only);
-        let of_traces = (beside, is_of_memory, traces, mixes, block, maps, deletes, chosen);
+        let of_traces = (beside, is_of_memory, traces, mixes, block, maps, deletes, ttl, chosen);
         format!("{:?}", (of_traces, store, every, policies, sizes))
     }
 

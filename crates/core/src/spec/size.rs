@@ -153,13 +153,16 @@ impl Item {
         if !text.contains("..") {
             return Ok(Item { from: size(text, in_blocks)?, to: None, at });
         }
+        let whole = text;
         let (text, in_blocks) = without_blocks(text).map_or((text, in_blocks), |counts| (counts, true));
         let size = |text: &str| size(text, in_blocks);
         let Some((from, rest)) = text.split_once("..") else { unreachable!("the text has two dots") };
         let Some((to, factor)) = rest.split_once('*') else {
+            let unit = if whole == text { "" } else { " blocks" };
             return Err(SpecError::new(format!(
-                "{} has no factor: expected FROM..TO*FACTOR, as in 16M..1G*2",
-                quote(text)
+                "the range {} has no factor between its sizes: expected one, e.g. {}*2{unit}",
+                quote(whole),
+                text.trim()
             )));
         };
         let item = Item { from: size(from)?, to: Some((size(to)?, ratio(factor)?)), at };
@@ -406,7 +409,8 @@ mod tests {
             ("10%,5K blocks", 4..13, "two units"),
             ("2.5", 0..3, "whole number"),
             ("2s", 0..2, "not a size"),
-            ("1..4", 0..4, "no factor"),
+            ("1..4", 0..4, "no factor between its sizes: expected one, e.g. 1..4*2"),
+            ("1..10 blocks", 0..12, "expected one, e.g. 1..10*2 blocks"),
             ("1%..4%*1", 0..8, "above 1"),
             ("1%..4%*NaN", 0..10, "above 1"),
             ("1%..4K*2", 0..8, "one kind"),
