@@ -37,7 +37,7 @@ def text():
     return peer.TraceType.PLAIN_TXT_TRACE, peer.ReaderInitParam(ignore_obj_size=True)
 
 
-# Format: the line before the rows, a row of (number, block), and how the peer is told to read it.
+# Format: the line before the rows, a row of (number, block), and the peer's parameters for it.
 TABLES = {
     "ids": ("", lambda n, b: f"{b}", text),
     "lirs": ("", lambda n, b: f"{b}", text),

@@ -125,8 +125,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         Ok(Cache { hosted, spec, limit, clock: watch(), lent: None, hits: 0, misses: 0 })
     }
 
-    /// The same cache with this clock for values that have an end: it tells the time since some beginning. The default is
-    /// the time since the cache was made.
+    /// Replaces the clock for values that have an end: it returns the time since any fixed moment. The default is the
+    /// time since the cache was made.
     pub fn with_clock(self, clock: impl Fn() -> Duration + Send + 'static) -> Cache<K, V> {
         Cache { clock: Box::new(clock), ..self }
     }

@@ -46,8 +46,8 @@ pub(crate) struct Import {
     /// Assign all requests to this application
     #[arg(long = "as", value_name = "NAME")]
     renamed: Option<String>,
-    /// Keep this share of the objects or blocks (0.01, 1%), each with all its requests. A cache of the same share of the
-    /// size serves the sample with about the same hit ratio
+    /// Keep this share of the objects or blocks (0.01, 1%), each with all its requests. A cache of the same share of
+    /// the size serves the sample with about the same hit ratio
     #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate)]
     sample: Option<f64>,
     /// Seed of the sample

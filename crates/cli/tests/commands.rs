@@ -157,7 +157,7 @@ fn import_puts_traces_together() {
     assert_eq!(hotset(&["inspect", &out, "--json", "-"]).rows()[0], *seen, "what was there has not changed");
 }
 
-/// What is written for libCacheSim replays as the trace that it was made from; files become objects of a block each.
+/// A trace written for libCacheSim replays as its source; files become objects of a block each.
 #[test]
 fn import_writes_lcs() {
     let folder = Folder::new();

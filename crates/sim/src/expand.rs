@@ -144,6 +144,12 @@ pub(crate) struct Kept {
     pub sizes: bool,
 }
 
+/// True of a read without flags.
+#[inline(always)]
+fn is_plain_read(request: &Request) -> bool {
+    request.op == Op::Read as u8 && request.flags == 0
+}
+
 /// Cuts requests into block keys.
 pub(crate) struct Expander {
     cutting: Cutting,
@@ -164,9 +170,15 @@ impl Expander {
     /// front. The rest must be passed again: its first request may be cut in part. Only data operations reference
     /// blocks.
     pub fn expand(&mut self, requests: &mut &[Request], out: &mut Expanded) -> Result<(), SimError> {
+        let are_blocks = self.cutting.objects && self.cutting.block() == BlockSize::Object;
         while let Some((request, rest)) = requests.split_first()
             && !out.is_full()
         {
+            if are_blocks && is_plain_read(request) {
+                let plain = self.cut_plain(requests, out);
+                *requests = &requests[plain..];
+                continue;
+            }
             if self.cutting.is_data(request) {
                 let blocks = self.cutting.blocks(request);
                 let room = (PIECE - out.keys.len()) as u64;
@@ -185,6 +197,39 @@ impl Expander {
             *requests = rest;
         }
         Ok(())
+    }
+
+    /// Appends the leading requests that are plain reads of one application, each of an object that is a block, as far
+    /// as there is room. Gives their number, at least 1. The same as [`cut`](Expander::cut) for each, but in one loop
+    /// without decisions: most traces of objects are nothing else.
+    fn cut_plain(&mut self, requests: &[Request], out: &mut Expanded) -> usize {
+        let (start, app) = (out.keys.len(), requests[0].app);
+        let leading = &requests[..requests.len().min(PIECE - start)];
+        let mut last = self.in_hand.replace(app, requests[0].offset);
+        out.keys.reserve(leading.len());
+        for request in leading {
+            if !is_plain_read(request) || request.app != app {
+                break;
+            }
+            if last == Some(request.offset) {
+                let at = out.keys.len() as u64;
+                out.repeats.mark(at, at + 1);
+            }
+            last = Some(request.offset);
+            out.keys.push(request.offset);
+        }
+        let plain = out.keys.len() - start;
+        self.in_hand.replace(app, out.keys[start + plain - 1]);
+        if out.apps.last().is_none_or(|&(_, before)| before != app) {
+            out.apps.push((start as u64, app));
+        }
+        if self.kept.sizes {
+            out.sizes.extend(leading[..plain].iter().map(|request| request.length));
+        }
+        if self.kept.times {
+            (start..).zip(&leading[..plain]).for_each(|(at, request)| out.mark_time(at as u64, request.time));
+        }
+        plain
     }
 
     /// Appends blocks of a request.
@@ -271,6 +316,42 @@ mod tests {
             keys(false, BlockSize::Bytes(3000), &[request(Op::Write, 1, 2999, 3002)]),
             [1 << 32, 1 << 32 | 1, 1 << 32 | 2]
         );
+    }
+
+    /// Plain reads are cut in a loop of their own; one that is split by any other request has the same references.
+    #[test]
+    fn plain_reads_are_cut_like_all_others() {
+        let mut random = hotset_core::parts::random::Random::new(2);
+        let plain: Vec<Request> = (0..3 * PIECE as u64 + 77)
+            .map(|at| {
+                let app = random.below(50) / 49;
+                let (offset, length) = (u64::from(random.below(5)), random.below(9));
+                let flags = if random.below(100) == 0 { hotset_core::request::FLAG_UNCOUNTED } else { 0 };
+                Request { app, time: at / 7, flags, ..request(Op::Read, 0, offset, length) }
+            })
+            .collect();
+        let kept = Kept { times: true, sizes: true };
+        // An object is one block here, too, and every request is cut by itself.
+        let cut = |block, length: Option<u32>| {
+            let requests: Vec<Request> =
+                plain.iter().map(|one| Request { length: length.unwrap_or(one.length), ..*one }).collect();
+            let (mut expander, mut rest) = (Expander::new(Cutting::new(block, true), kept), &requests[..]);
+            let mut pieces = Vec::new();
+            while !rest.is_empty() {
+                let mut out = Expanded::default();
+                expander.expand(&mut rest, &mut out).unwrap();
+                out.uncounted.reach(PIECE as u64);
+                out.repeats.reach(PIECE as u64);
+                let bits = (out.uncounted.words().to_vec(), out.repeats.words().to_vec());
+                pieces.push((out.keys.len(), bits, out.apps, out.times));
+            }
+            pieces
+        };
+        assert_eq!(cut(BlockSize::Object, None), cut(BlockSize::Bytes(4096), Some(1)));
+        let (mut rest, mut out) = (&plain[..10], Expanded::default());
+        Expander::new(Cutting::new(BlockSize::Object, true), kept).expand(&mut rest, &mut out).unwrap();
+        assert!(out.sizes.iter().eq(plain[..10].iter().map(|request| &request.length)));
+        assert!(out.keys.iter().eq(plain[..10].iter().map(|request| &request.offset)));
     }
 
     #[test]

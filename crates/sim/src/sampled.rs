@@ -45,7 +45,7 @@ pub struct Sampled<R> {
     whole: Arc<Whole>,
     /// Keys of one request.
     keys: Vec<u64>,
-    /// What was read before it is sampled.
+    /// A batch before it is sampled.
     full: Batch,
     /// A piece of the request at hand, or of the one that it continues, is in the sample.
     has_piece: bool,

@@ -16,6 +16,11 @@
 //! `promote=1` must be given. Whether a block is remembered is looked up after room was made for it, so a ghost pushed
 //! out at that moment does not count. Objects of many sizes count in all queues, ghosts included, by their sizes.
 //!
+//! S4-FIFO (Xia, Nixon, Marthen, Bhandari, Yang, "Learning-augmented heuristics", OSDI 2026) makes five constants of
+//! S3-FIFO parameters that a model sets from features of the trace. `small`, `ghost` and `promote` are three of them
+//! here. It is not offered as a policy: the published model is a reduced one, and the sources that are public differ on
+//! what happens to the count of a ghost that must be hit several times.
+//!
 //! Cost: a hit writes one word; a miss moves O(1) blocks amortised. Memory: about 40 bytes a block (4 a slot and one
 //! byte for counts, ghosts included; 8 to 16 in each queue's bound).
 //!

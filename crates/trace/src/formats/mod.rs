@@ -226,8 +226,8 @@ pub fn open_input(
 /// Bytes by which an archive is recognised: the mark of tar ends there.
 const ARCHIVE_BYTES: usize = 262;
 
-/// Why a file that begins with these bytes is no trace, if it is an archive, a table of another kind, or compressed in a
-/// way that is not read here; and the command that gives its content.
+/// The message for a file that begins with these bytes, if it is an archive, a Parquet table or compressed in a way
+/// that is not read here. It has the command that gives the content.
 fn unreadable(path: &str, bytes: &[u8]) -> Option<String> {
     let piped = |what: &str, command: &str| {
         format!("this is {what}, which is not read here; unpack it first, e.g. {command} | hotset simulate -")

@@ -8,7 +8,8 @@
 //! | 3 | u32 seconds, u64 object, i64 bytes, u8 operation, u24 tenant, u32 time to live, i64 next access |
 //! | 4 to 8 | as 3, and 1, 2, 4, 8 or 16 features of u32 |
 //!
-//! A tenant is an application here. [`LcsWriter`] writes version 3. Features and the next access are not used. Times to live are seconds.
+//! A tenant is an application here. Features and the next access are not used. Times to live are seconds.
+//! [`LcsWriter`] writes version 3.
 
 mod writer;
 

@@ -1,7 +1,7 @@
 //! Writing `lcs`, version 3: what libCacheSim and its Python package read.
 //!
-//! A record tells when its object is requested next, so records are completed in a second pass over the file. Requests
-//! are numbered from 1. Memory: 8 bytes a request, and 22 bytes and the slack of a hash table an object.
+//! A record has the number of the next request for its object, so records are completed in a second pass over the
+//! file. Requests are numbered from 1. Memory: 8 bytes a request, and 22 bytes and the slack of a hash table an object.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ pub struct LcsRecord {
     pub object: u64,
     /// Bytes of the object.
     pub bytes: u32,
-    /// What is done.
+    /// The operation.
     pub op: LcsOp,
     /// The application, below 2^24.
     pub tenant: u32,
@@ -52,11 +52,11 @@ pub enum LcsOp {
     Delete,
 }
 
-/// What is known of an object.
+/// Facts of an object.
 struct Object {
     /// Number of its last request.
     last: u64,
-    /// The last size that was told.
+    /// The last size above 0.
     bytes: u32,
 }
 
@@ -140,7 +140,7 @@ impl<'a> LcsWriter<'a> {
         Ok(())
     }
 
-    /// Completes the records and the header. Without it the file is no trace.
+    /// Completes the records and the header. Without it the file is not a trace.
     pub fn finish(self) -> Result<(), TraceError> {
         let path = self.path.clone();
         self.complete().map_err(|error| TraceError::io(&path, WRITING, error))
@@ -233,9 +233,9 @@ mod tests {
         assert_eq!(bytes.len(), HEADER_BYTES + 5 * RECORD_BYTES);
     }
 
-    /// More records than one piece, every field: what is read is what was written.
+    /// More records than one piece, every field: the reader gives the records back.
     #[test]
-    fn what_is_written_is_read() {
+    fn records_are_read_as_written() {
         let ops = [LcsOp::Get, LcsOp::Set, LcsOp::Delete];
         let records: Vec<LcsRecord> = (0..PIECE as u64 + 1000)
             .map(|at| LcsRecord {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn values_too_large_are_refused() {
         let mut file = tempfile::tempfile().unwrap();
         let mut writer = LcsWriter::new(&mut file, Path::new("t")).unwrap();
         writer.push(&record(u32::MAX.into(), 1, 1, LcsOp::Get)).unwrap();
