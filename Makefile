@@ -1,9 +1,9 @@
 # What there is to do here; `make` alone lists it. Everything else is cargo.
 
-# What the demonstration is built with.
+# The profile of the demonstration.
 PROFILE := demo
 
-# A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
+# An uncommitted change to Cargo.lock is an error in CI.
 LOCKED := $(if $(CI),--locked)
 
 .PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python wheels ray notebooks kernels servers

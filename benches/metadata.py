@@ -74,7 +74,7 @@ def passes(args, job, at, source):
     for _ in range(args.passes):
         before = calls(source)
         seconds.append(timed(jobs(at)[job]))
-        # What is closed is closed behind the job's back.
+        # Files are closed in the background.
         time.sleep(0.1)
         after = calls(source)
     made = {name: count - before.get(name, 0) for name, count in after.items() if count > before.get(name, 0)}
@@ -106,7 +106,7 @@ def main():
             for cell in cells:
                 at = Path(folder) / "at"
                 policy = [] if "--policy" in cell else ["--policy", "lru"]
-                # What an older command does not know is its only way.
+                # The only way of an older command, which does not know the option.
                 staleness = [] if cell[0] == "open" else ["--staleness", cell[0]]
                 command = [args.bin / "hotset", "mount", source.at, at, "--memory", "16M", *policy, *staleness, *cell[1:]]
                 mount = Served(command, at)

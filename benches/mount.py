@@ -68,7 +68,7 @@ for offset in offsets:
 print(time.monotonic() - started)
 """
 
-# Every file of the tree is compiled; what comes out is thrown away.
+# Every file of the tree is compiled; the results are thrown away.
 BUILD = """
 cd "$1"
 for file in zstd/lib/common/*.c zstd/lib/compress/*.c zstd/lib/decompress/*.c zstd/lib/dictBuilder/*.c; do
@@ -114,7 +114,7 @@ class Commanded:
 
     def end(self):
         """Unmounts it; gives what it counted."""
-        # What is told is a second old at most.
+        # The figures are a second old at most.
         time.sleep(1.2)
         status = json.loads(subprocess.run([self.args.hotset, "ctl", str(self.at), "status"], capture_output=True, check=True).stdout)
         total = status.get("total", status)
@@ -195,7 +195,7 @@ HEAD = ["| working set | cache | seconds | hit rate | MB read from the source |"
 
 def slow_sets(args, lines):
     """The table of the working sets on the slow source."""
-    # An interpreter needs some memory of its own beside what the kernel caches for it.
+    # An interpreter needs some memory besides the pages that the kernel caches for it.
     limit = args.memory + args.spare
     delay = (args.seek_us, args.mb_per_s)
     cells = [BARE, ("kernel", 0, "lru", "fast", limit)]

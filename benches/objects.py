@@ -33,7 +33,7 @@ PEERS = {
     "w-tinylfu": "WTinyLFU",
     "max-size(max=32K)": "LRU",
 }
-# What the peer lets in: what is smaller than its limit, where ours lets in what is no larger.
+# The peer admits objects below its limit, ours those up to it.
 ADMISSION = {"max-size(max=32K)": lambda: libcachesim.SizeAdmissioner(size_threshold=(32 << 10) + 1)}
 
 

@@ -31,7 +31,7 @@ HAS = {name: importlib.util.find_spec(name) is not None for name in ("libcachesi
 
 
 def seconds(work):
-    """Of one call; what it leaves behind is not cleared away within it."""
+    """Of one call, without clearing its results."""
     gc.collect()
     gc.disable()
     begin = time.perf_counter()

@@ -174,7 +174,7 @@ def sources(place):
 
 
 def database(place, fill):
-    """A server of PostgreSQL with little memory of its own, and what fills it: a command by the folder of its socket."""
+    """A server of PostgreSQL with small buffers, and the command that fills it, by the folder of its socket."""
     folder, programs = place / "database", max(Path("/usr/lib/postgresql").glob("*/bin"))
     folder.mkdir()
     shutil.chown(folder, "postgres")
@@ -224,7 +224,7 @@ bpy.ops.wm.save_as_mainfile(filepath=os.path.abspath("film.blend"))
 
 
 def scene(place, blender):
-    """A folder with a film of sixteen planes, each with a picture of 12 MiB of its own."""
+    """A folder with a film of sixteen planes, each with a separate picture of 12 MiB."""
     folder, side = place / "film", 2048
     folder.mkdir()
     head = bytes([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]) + side.to_bytes(2, "little") * 2 + bytes([24, 0])

@@ -113,7 +113,7 @@ class Costs:
         program = self.folder / "read"
         subprocess.run(["cc", "-O2", "-x", "c", "-", "-o", program], input=READ, text=True, check=True)
         cells = {
-            "nobody watches": None,
+            "not watched": None,
             "watched, nothing is missed": ["mine"],
             "other files are steered": ["theirs", "--always"],
             "steered": ["mine", "--always"],
@@ -144,8 +144,8 @@ class Costs:
         return usage.ru_utime + usage.ru_stime
 
     def tiny(self, pairs=150):
-        """Grep over tiny files in turns with others, which nobody watches: what the machine does besides is the same for both."""
-        for name, folder in {"nobody watches either": None, "one is watched": "small"}.items():
+        """Grep over tiny files, watched and unwatched in turns, so that other work of the machine weighs on both alike."""
+        for name, folder in {"neither is watched": None, "one is watched": "small"}.items():
             steer = self.steer(folder) if folder else None
             time.sleep(ATTENTIVE)
             more = []

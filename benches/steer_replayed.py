@@ -24,7 +24,7 @@ from group import Group
 from steer import READER, forget
 
 BLOCK = 64 << 10
-# Beside what the policy holds: room for what is dropped a little later.
+# Added to the policy's size: room for pages that are dropped a little later.
 SPARE = 72 << 20
 
 
@@ -65,7 +65,7 @@ def follow(args, place, plan, policy):
 
 
 def replay(args, place, policy):
-    """What the simulator says of the recording."""
+    """The simulator's results for the recording."""
     words = [args.hotset, "simulate", place / "trace.hst", "--file", place / "data" / "file", "--ops", "reads"]
     words += ["--policy", policy, "--size", f"{args.memory}M", "--block", BLOCK, "--json", "-"]
     return json.loads(subprocess.run(list(map(str, words)), check=True, capture_output=True).stdout)

@@ -38,7 +38,7 @@ from group import Group
 
 MIB = 1 << 20
 
-# MiB of its file system that s3fs is to keep free, since it wants room for eight parts of five.
+# MiB of its file system that s3fs keeps free, since it wants room for eight parts of five.
 KEPT_FREE = 64
 
 # MiB that compilers may have.
@@ -58,7 +58,7 @@ print(time.monotonic() - started)
 
 
 def jobs(memory, folder):
-    """Jobs by name: what the rows are called, and a command for each, which gets the place of the mount."""
+    """Jobs by name: the names of the rows, and a command for each, which gets the mountpoint."""
     draw = random.Random(1)
     whole = lambda name, size, step=MIB: [(name, at, step) for at in range(0, size, step)]
     pages = memory // 8192 * 2
@@ -93,7 +93,7 @@ def jobs(memory, folder):
 
 
 def fill(folder, memory, files, sources):
-    """What the store has."""
+    """The objects of the store."""
     draw = random.Random(2)
     for name, size in [("big", memory // 2), ("database", 2 * memory), ("loop", 2 * memory), ("scan", 2 * memory), ("hot", memory // 2)]:
         with open(folder / name, "wb") as file:
@@ -123,7 +123,7 @@ class Store:
         self.url = self.process.stdout.readline().strip()
 
     def counts(self):
-        """What it was asked, and has sent, since this was called last."""
+        """Requests and bytes sent since the last call."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
@@ -203,7 +203,7 @@ class Mount:
 
 
 def run(args, store, name, job, memory):
-    """Of each row of a job: seconds, what the store counted, MiB of memory, the hit ratio if it is told."""
+    """Of each row of a job: seconds, the store's counts, MiB of memory, the hit ratio if known."""
     mount = Mount(args, store, name, memory)
     try:
         rows = rows_of(args, store, mount, name, job)
@@ -213,7 +213,7 @@ def run(args, store, name, job, memory):
 
 
 def finish(command, before, most):
-    """What a command has told; all of its processes end after `most` seconds."""
+    """The output of a command; all of its processes end after `most` seconds."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before, start_new_session=True)
     try:
         told = process.communicate(timeout=most)

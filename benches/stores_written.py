@@ -33,7 +33,7 @@ def commands(args, store, at, cache):
     rclone = ["rclone", "mount", ":s3:bucket", str(at), "--config", "/dev/null", "--s3-provider", "Other", "--s3-endpoint", store.url, "--s3-env-auth"]
     rclone += ["--vfs-cache-mode", "writes", "--vfs-write-back", "0s", "--cache-dir", str(cache), "--dir-cache-time", "60s", "--transfers", "16"]
     rclone += ["--use-server-modtime", "--s3-list-version", "2", "--s3-no-check-bucket", "--s3-chunk-size", "8Mi", "--s3-upload-concurrency", "16"]
-    # The etags of that store are no checksums.
+    # The etags of that store are not checksums.
     rclone += ["--ignore-checksum"]
     s3fs = ["s3fs", "bucket", str(at), "-f", "-o", f"url={store.url},use_path_request_style,listobjectsv2,stat_cache_expire=60"]
     return {"hotset": hotset, "rclone": rclone, "s3fs": [*s3fs, "-o", f"parallel_count=16,multipart_size=8,use_cache={cache}"]}
@@ -90,7 +90,7 @@ def run(args, name, source, copy):
             process.wait()
         later = store.counts()
         store.end()
-    # What was asked to see whether all is there is not counted.
+    # Requests of the final check are not counted.
     asked = sum(counted[key] for key in ("gets", "heads", "changes")) + counted["lists"] + later["changes"] + later["heads"] + later["gets"]
     return returned, there, asked, int(peak.split()[1]) / 1024
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Records the programs that shared caches are tried with again: workloads/record-shared.sh HOTSET DIR [NAME…]. Needs PostgreSQL 15 (its programs
-# on the PATH), python3-numpy, ffmpeg, Open MPI with its compiler, and strace; 2 GB in DIR, where everything happens; and, because of
-# PostgreSQL, a user who is not root. Traces come to DIR/*.hst. Nothing listens but a socket in DIR.
+# Records the programs for the experiments with shared caches again: workloads/record-shared.sh HOTSET DIR [NAME…].
+# Needs PostgreSQL 15 (its programs on the PATH), python3-numpy, ffmpeg, Open MPI with its compiler, and strace; 2 GB in
+# DIR, where all files are; and, because of PostgreSQL, a user other than root. Traces come to DIR/*.hst. It listens on
+# a socket in DIR only.
 set -eu
 hotset=$1
 here=$(cd "$(dirname "$0")" && pwd)

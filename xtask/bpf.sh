@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the kernel's side of the feed and of recordings from their C sources, and writes beside them which compiler made
+# Builds the kernel's side of the feed and of recordings from their C sources, and writes the compiler's version beside
 # them. With --check it builds them elsewhere and compares the bytes, which only the same version of clang gives again.
 set -eu
 cd "$(dirname "$0")/../crates/feed/bpf"

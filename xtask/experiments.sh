@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs every experiment and writes its table under the words of its page in docs/experiments: what stands above the mark stays.
-# Traces are looked for in HOTSET_TRACES, by default ../shared/traces beside the checkout.
+# Runs every experiment and writes its table under the words of its page in docs/experiments: the text above the mark
+# stays. Traces are looked for in HOTSET_TRACES, by default ../shared/traces beside the checkout.
 set -eu
 cd "$(dirname "$0")/.."
 HOTSET_TRACES=${HOTSET_TRACES:-$PWD/../shared/traces}

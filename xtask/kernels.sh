@@ -103,7 +103,7 @@ add_tests() {
     cp -r crates/capture/tests "$here/payload/capture/"
 }
 
-# What is run there, at the paths that it was built for.
+# The programs that run there, at the paths that they were built for.
 make_payload() {
     rm -rf "$here/payload"
     mkdir -p "$here/payload/target/debug" "$here/payload/target/tmp" "$here/payload/tests" "$here/payload/units"
@@ -119,7 +119,7 @@ make_payload() {
     rm -rf "$here/payload"
 }
 
-# boot WAY: runs it in an emulator. What is written there is thrown away.
+# boot WAY: runs it in an emulator. Its disk is thrown away.
 boot() {
     image=$(find "$here/kernel" -name 'vmlinuz*' | head -n 1)
     log=$here/$release-$1-groups-$groups.log

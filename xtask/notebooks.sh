@@ -10,7 +10,7 @@ venv=target/python
 [ "${1:-}" != fetch ] || exit 0
 [ $# -gt 0 ] || set -- docs/notebooks/*.ipynb
 PATH=$PWD/$venv/bin:$PATH
-# What they show should not tell how long it took.
+# Their output should not contain durations.
 TQDM_DISABLE=1
 export PATH TQDM_DISABLE
 "$venv/bin/jupyter" execute --kernel_name=python3 --timeout=120 ${WRITE:+--inplace} "$@"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the package for Python with a profile of cargo, and tries it in a fresh virtual environment. With the argument
-# `fetch` it only makes the environment; with `fetched` behind the profile it takes that, and the command that the tests
-# have built. `ray` tries sweeps over a cluster with the package that is there, and `ray fetch` only fetches what that
-# needs; what stands behind `ray` otherwise goes to pytest.
+# `fetch` it only makes the environment; with `fetched` behind the profile it uses that, and the command built by the
+# tests. `ray` tries sweeps over a cluster with the package that is there, and `ray fetch` only fetches its
+# requirements; other arguments behind `ray` go to pytest.
 set -eu
 cd "$(dirname "$0")/.."
 profile=${1:-release}

@@ -40,7 +40,7 @@ start() {
     started="$started $!"
 }
 
-# What a user does, through a mount of the store at $1.
+# The work of a user, through a mount of the store at $1.
 try() {
     at=$work/at
     mkdir -p "$at"
@@ -56,12 +56,12 @@ try() {
     cp "$work/big" "$at/t/big"
     mv "$at/t/big" "$at/t/moved"
     cmp "$work/big" "$at/t/moved" || fail "$1: a file of four parts is not what was copied"
-    [ ! -e "$at/t/big" ] || fail "$1: what was moved is still there"
+    [ ! -e "$at/t/big" ] || fail "$1: a moved file is still there"
     cp xtask/setup.sh "$work/more"
     echo more | tee -a "$work/more" >>"$at/t/tree/setup.sh"
-    cmp "$work/more" "$at/t/tree/setup.sh" || fail "$1: what was appended to is not what it should be"
+    cmp "$work/more" "$at/t/tree/setup.sh" || fail "$1: an appended file has wrong contents"
     (set -C && echo one >"$at/t/new")
-    ! (set -C && echo two >"$at/t/new") 2>/dev/null || fail "$1: what was there was made anew"
+    ! (set -C && echo two >"$at/t/new") 2>/dev/null || fail "$1: an existing file was made anew"
     rm -r "$at/t"
     [ -z "$(ls "$at")" ] || fail "$1: something is left"
     umount "$at"
@@ -70,7 +70,7 @@ try() {
     echo "servers: $1 ($2): passed"
 }
 
-# What a user reads, through a mount of the web server at $1, which serves $web.
+# The reads of a user, through a mount of the web server at $1, which serves $web.
 try_web() {
     at=$work/at
     mkdir -p "$at"
@@ -83,8 +83,8 @@ try_web() {
     [ "$(grep -rc fail "$at/tree" | sort)" = "$(cd "$web" && grep -rc fail tree | sed "s|^|$at/|" | sort)" ] ||
         fail "$1: something else is found"
     ! echo x 2>/dev/null >"$at/new" || fail "$1: something could be written"
-    # What is replaced while it is open is one version or an error.
-    python3 - "$web/changed" "$at/changed" <<'END' || fail "$1: two versions are mixed, or another error is told"
+    # A file that is replaced while it is open is one version or an error.
+    python3 - "$web/changed" "$at/changed" <<'END' || fail "$1: two versions are mixed, or the error is wrong"
 import errno, os, sys, time
 source, seen = sys.argv[1:]
 old, stale = os.urandom(9000000), 0
@@ -93,7 +93,7 @@ def replace(content):
     with open(source + ".new", "wb") as new:
         new.write(content)
     os.rename(source + ".new", source)
-    # Longer than names and versions are believed.
+    # Longer than names and versions are trusted.
     time.sleep(3)
 
 replace(old)

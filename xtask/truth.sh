@@ -31,7 +31,7 @@ trap 'umount "$work/at" 2>/dev/null; rm -rf "$work"' EXIT
 # serve ARGUMENTS: mounts; the mount ends with `unserve`.
 serve() { "$hotset" mount "$work/source" "$work/at" --daemon "$@"; }
 
-# unserve NAME...: what the mount shows is what the source holds; then it is unmounted and the names are removed.
+# unserve NAME...: compares the mount with the source; then unmounts it and removes the names.
 unserve() {
     diff -r --no-dereference "$work/at" "$work/source" || fail "the mount differs from its source"
     umount "$work/at"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the package for Python for other machines than this one, into target/wheels: for aarch64 Linux with a glibc from
-# 2014 on, which is then tried under qemu; with the argument `macos` for macOS on aarch64, which nothing here can try.
-# A compiler with the target's standard library is rustup's where that has it already, or else Debian's, which is unpacked
-# beside the build and installed nowhere; for macOS that has none, and it is built from its source. The linker is zig's.
-# What cannot be had is named, and nothing is built. What stands behind `linux` goes to pytest instead of all tests.
+# Builds the package for Python for other machines than this one, into target/wheels: for aarch64 Linux with a glibc
+# from 2014 on, which is then tried under qemu; with the argument `macos` for macOS on aarch64, which cannot be tried
+# here. A compiler with the target's standard library is rustup's if it is there, or else Debian's, which is unpacked
+# beside the build and not installed; for macOS there is none, and it is built from source. The linker is zig's. A
+# missing part is named, and nothing is built. Arguments behind `linux` go to pytest instead of all tests.
 set -eu
 cd "$(dirname "$0")/.."
 tree=$PWD
@@ -15,7 +15,7 @@ pip="$venv/bin/pip install --quiet --disable-pip-version-check"
 case ${1:-linux} in
 linux) target=aarch64-unknown-linux-gnu options="--compatibility manylinux2014" std=libstd-rust-web-dev:arm64 ;;
 macos) target=aarch64-apple-darwin options= std=rust-web-src ;;
-*) echo "wheels: $1 is no system that it builds for: expected linux or macos" >&2 && exit 2 ;;
+*) echo "wheels: $1 is not supported: expected linux or macos" >&2 && exit 2 ;;
 esac
 tools=$work/tools-$target
 
@@ -133,7 +133,7 @@ command=${HOTSET:-target/debug/hotset}
 [ -n "${HOTSET:-}" ] || cargo build --locked --bin hotset
 $pip --target "$work/site" --upgrade --no-deps --only-binary :all: --platform manylinux2014_aarch64 --implementation cp --abi abi3 "$wheels"/*.whl
 command=$(realpath "$command")
-# All rows are compared with those of the command of this machine. What is timed is left out: qemu is slow.
+# All rows are compared with those of the command of this machine, except times: qemu is slow.
 cd crates/python/tests
 HOTSET=$command PYTHONPATH=$work/site \
     "$work/python" -m pytest --quiet -p no:cacheprovider --ignore cluster -k "not within_a_second and not at_once_and" "$@"

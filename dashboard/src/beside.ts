@@ -1,4 +1,4 @@
-// What the paper found beside what we found: a line a comparison.
+// The paper's findings and ours: a line a comparison.
 
 import type { Comparison, Experiment } from "./data.ts";
 import { h, name } from "./dom.ts";

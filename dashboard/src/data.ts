@@ -1,4 +1,4 @@
-// What the page is given (docs/guide/look-at-results.md), and how rows become lines.
+// The data of the page (docs/guide/look-at-results.md), and how rows become lines.
 
 /** Counts over a trace, an application or a class. */
 export interface Counts {

@@ -1,4 +1,4 @@
-// What the best scheme gains over LRU, at the middle one of the sizes, which is not chosen by its figures.
+// The gain of the best scheme over LRU, at the middle one of the sizes, which is not chosen by its figures.
 
 import { isBaseline, isBound, knowsFuture, type Group, type Row, type Series } from "./data.ts";
 

@@ -1,4 +1,4 @@
-// What is in a trace.
+// The contents of a trace.
 
 import { bars, type Bar } from "./bars.ts";
 import type { Inspection, Pattern, Share } from "./data.ts";

@@ -1,4 +1,4 @@
-// What a request costs the storage, stacked by cause.
+// The storage cost of a request, stacked by cause.
 
 import { bars, type Bar } from "./bars.ts";
 import { lines, showSize, type Choices } from "./curves.ts";

@@ -1,4 +1,4 @@
-// What a scheme has learnt of the blocks it serves: whose they are, when they come back, and what it does with them.
+// The knowledge of a scheme on its blocks: the application, the time of return, and the decisions.
 
 import type { Group, Learnt, Row } from "./data.ts";
 import { choice, h, name } from "./dom.ts";

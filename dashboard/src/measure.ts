@@ -1,4 +1,4 @@
-// What can be drawn of a row.
+// The figures of a row that can be drawn.
 
 import { brief, bytes, figure, percent } from "./format.ts";
 import type { Counts, Row } from "./data.ts";

@@ -1,4 +1,4 @@
-// What the page of directories asks its server.
+// The requests of the page of directories to its server.
 
 import type { Row } from "./data.ts";
 

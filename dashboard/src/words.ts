@@ -1,4 +1,4 @@
-// What the curves of a trace say, in a sentence and a few figures.
+// The facts of a trace's curves, in a sentence and a few figures.
 
 import { size, type Group, type Row } from "./data.ts";
 import { h } from "./dom.ts";

@@ -13,9 +13,9 @@ use xtask::output_of;
 const COMMITTED: &str = "crates/cli/src/report";
 const PAGES: [&str; 2] = ["page.html", "live.html"];
 
-/// Builds the pages and puts them in their place, or only checks that what stands there is what would be built.
+/// Builds the pages and puts them in their place, or only compares the committed ones with a new build.
 ///
-/// Without npm a check is left out, and says so.
+/// Without npm a check is left out, with a message.
 pub fn run(root: &Path, check: bool) -> Result<()> {
     let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|output| output.status.success());
     if check && !has_npm {

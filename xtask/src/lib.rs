@@ -1,4 +1,4 @@
-//! What the chores share: the files of the tree, and other programs' output.
+//! Shared by the chores: the files of the tree, and other programs' output.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Its content, empty if it is no text.
+    /// Its content, empty if it is not text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }

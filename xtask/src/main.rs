@@ -65,8 +65,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()
 }
 
-/// Has the reference documentation written. A program of its own does it: it builds the command, which the other chores
-/// do without.
+/// Has the reference documentation written, by a separate program: it builds the command, which the other chores do
+/// without.
 fn reference(root: &Path, check: bool) -> Result<()> {
     // Chosen by its name alone it is built with the features of the whole workspace, so nothing is built twice.
     let mut arguments = vec!["run", "--quiet", "--bin", "hotset-reference", "--"];

@@ -1,4 +1,4 @@
-//! Settings that change while a cache serves: what the scheme has learnt stays where it can, and hits go on meanwhile.
+//! Settings that change while a cache serves: the scheme keeps its learnt state where it can, and hits go on meanwhile.
 
 mod support;
 

@@ -50,7 +50,7 @@ fn data_requests(trace: &Path) -> Vec<(PathBuf, Request)> {
     }
 }
 
-/// What a trace tells of a file's data: `OP offset length` and what is known of it.
+/// The requests of a trace for a file's data, as `OP offset length` and the known facts.
 fn presence_of(trace: &Path, file: &Path) -> Vec<String> {
     const FLAGS: [(u16, &str); 5] = [
         (FLAG_CONTINUED, " continued"),
@@ -141,7 +141,7 @@ fn a_process_is_recorded_from_the_middle_with_its_names_and_positions() {
         assert_eq!(references.iter().filter(|known| **known == line).count(), 1, "{line}\n{}", references.join("\n"));
     }
     assert!(references.iter().all(|line| !line.contains("t.hst")), "the recorder has recorded itself");
-    // Of what was done before nothing is told.
+    // Earlier calls are not recorded.
     assert!(!references.iter().any(|line| line.contains("bash R") && line.contains("/in ")), "{references:?}");
 }
 
@@ -211,19 +211,19 @@ fn reads_tell_what_the_page_cache_had() {
             .sum()
     };
     assert_eq!((summary.stats.bytes_cached, summary.stats.bytes_fetched), (bytes(FLAG_CACHED), bytes(FLAG_FETCHED)));
-    // Nothing of it where nobody asks.
+    // Absent unless asked for.
     KernelRecorder::new(Subject::Command(command())).run(&trace, |_| {}).unwrap();
     assert_eq!(presence_of(&trace, &file), ["R 77824 4096", "R 77824 4096", "R 73728 8192", "R 163840 4096"]);
 }
 
-/// No test of its own: maps a file and looks at some of its pages, in this order.
+/// A helper, not a test: maps a file and looks at some of its pages, in this order.
 #[test]
 fn as_toucher() {
     let (Ok(path), Ok(pages)) = (std::env::var("HOTSET_TEST_MAPPED"), std::env::var("HOTSET_TEST_PAGES")) else {
         return;
     };
     let file = fs::File::open(path).unwrap();
-    // SAFETY: nobody changes the file meanwhile.
+    // SAFETY: the file does not change meanwhile.
     let map = unsafe { memmap2::MmapOptions::new().map(&file) }.unwrap();
     map.advise(memmap2::Advice::Random).unwrap();
     for page in pages.split(' ').map(|page| page.parse::<usize>().unwrap()) {
@@ -249,8 +249,8 @@ fn pages_of_mapped_files_are_told_as_they_are_touched() {
         assert!(summary.status.success() && summary.lost == 0, "{summary:?}");
         presence_of(&trace, &file)
     };
-    // The kernel maps along what it has of the 16 pages around a touched one, which lie as its tables do. Which of them
-    // was touched is told only if it was not there.
+    // The kernel also maps the cached pages among the 16 around a touched one, aligned as its tables are. It reports
+    // the touched page only if the page was absent.
     let touched = |pages: &str, expected: &[&str]| {
         let told = touched(pages);
         let exact: Vec<&str> = told.iter().filter(|line| line.ends_with("fetched")).map(String::as_str).collect();
@@ -305,7 +305,7 @@ fn what_is_submitted_is_told() {
         let last: &[&str] = if way == "list" { &[] } else { &["R 0 7"] };
         let expected = ["O 0 0", "R 8192 4096", "R 100 1500", "W 20000 10", "R 16384 3626"];
         assert_eq!(told, [&expected, last].concat(), "{way}");
-        // What comes back is not known, so neither is what the page cache had.
+        // The result is not known, so neither is the share of the page cache.
         assert!(presence_of(&trace, &file).iter().all(|line| line.split(' ').count() == 3), "{way}");
         let is_gap = |remark: &&String| remark.contains("cannot be seen") || remark.contains("could not be looked at");
         assert_eq!(summary.remarks.iter().find(is_gap), None, "{way}");
@@ -356,7 +356,7 @@ fn a_control_group_is_recorded_with_who_is_in_it_and_who_enters() {
         fs::write(&procs, member.id().to_string()).unwrap();
     }
     let trace = place.join("t.hst");
-    // By the name that the kernel tells of who is in it.
+    // By the name of the group in which the kernel puts a process.
     let groups = fs::read_to_string(format!("/proc/{}/cgroup", inside.id())).unwrap();
     let name = groups.lines().find(|line| line.contains("hotset-test")).unwrap().rsplit(':').next().unwrap();
     let recorder = KernelRecorder::new(Subject::Group(name.into())).limit(Some(Duration::from_secs(4)));
@@ -377,7 +377,7 @@ fn a_control_group_is_recorded_with_who_is_in_it_and_who_enters() {
     assert_eq!(counts, [1, 0, 1, 0], "{}", references.join("\n"));
 }
 
-/// No test of its own: what the test below runs with fewer rights.
+/// A helper, not a test: the test below runs it with fewer rights.
 #[test]
 fn as_recorder() {
     let Ok(trace) = std::env::var("HOTSET_TEST_TRACE") else { return };
@@ -392,7 +392,7 @@ fn as_recorder() {
     }
 }
 
-/// The recorder's status and what it says, run by nobody with these capabilities alone.
+/// The recorder's status and output, run by the user `nobody` with these capabilities alone.
 fn with_capabilities(capabilities: &str, trace: &Path) -> Option<(i32, String)> {
     let only = format!("-all{capabilities}");
     let output = Command::new("setpriv")
@@ -404,7 +404,7 @@ fn with_capabilities(capabilities: &str, trace: &Path) -> Option<(i32, String)> 
         .output()
         .ok()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    // 126 and 127: setpriv may not do it, or nobody may not execute the test.
+    // 126 and 127: setpriv is not allowed, or the user `nobody` may not execute the test.
     output.status.code().filter(|code| ![126, 127].contains(code)).map(|code| (code, said))
 }
 

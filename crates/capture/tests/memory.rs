@@ -51,7 +51,7 @@ fn read(path: &Path) -> MemoryBatch {
     }
 }
 
-/// The first of the program's arrays, and the first whole page of it: what it says.
+/// The program prints the first of its arrays, and the first whole page of it.
 fn said(text: &str) -> (u64, u64) {
     let (address, page) = text.trim().split_once(' ').expect("an address and a page");
     (u64::from_str_radix(address.trim_start_matches("0x"), 16).unwrap(), page.parse().unwrap())
@@ -73,14 +73,14 @@ fn story(events: &[ObjectEvent], address: u64) -> Vec<ObjectOp> {
     events.iter().filter(|event| event.address == begin).map(|event| event.op).collect()
 }
 
-/// A process of its own for [`as_recorder`], whose standard output is that of the recorded program.
+/// A separate process for [`as_recorder`], whose standard output is that of the recorded program.
 fn recorded(program: &Path, trace: &Path) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "as_recorder", "--nocapture", "--quiet"]);
     command.env("HOTSET_TEST_PROGRAM", program).env("HOTSET_TEST_TRACE", trace).output().unwrap()
 }
 
-/// No test of its own: what [`recorded`] runs. Ends with the recorded program's status.
+/// A helper, not a test: [`recorded`] runs it. Ends with the recorded program's status.
 #[test]
 fn as_recorder() {
     let (Some(program), Some(trace)) = (std::env::var_os("HOTSET_TEST_PROGRAM"), std::env::var_os("HOTSET_TEST_TRACE"))

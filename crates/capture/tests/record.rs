@@ -34,7 +34,7 @@ fn read(trace: &Path) -> (Vec<String>, Tables, Vec<String>) {
     (requests.iter().map(line).collect(), tables.clone(), trace.reader.remarks())
 }
 
-/// Runs [`as_recorder`] in a process of its own: `script` is recorded into `trace`.
+/// Runs [`as_recorder`] in a separate process: `script` is recorded into `trace`.
 fn record(script: &str, trace: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "as_recorder", "--nocapture", "--quiet"]);
@@ -43,7 +43,7 @@ fn record(script: &str, trace: &Path) -> Command {
     command
 }
 
-/// No test of its own: what [`record`] runs. Ends with the recorded program's status.
+/// A helper, not a test: [`record`] runs it. Ends with the recorded program's status.
 #[test]
 fn as_recorder() {
     let (Ok(script), Ok(trace)) = (std::env::var("HOTSET_TEST_SCRIPT"), std::env::var("HOTSET_TEST_TRACE")) else {
@@ -154,7 +154,7 @@ fn a_signal_to_the_recorder_reaches_the_program_and_the_trace_is_finished() {
         let (references, _, remarks) = read(&trace);
         assert!(remarks.is_empty(), "{remarks:?}");
         let written = format!("cat W {} 0 2", last.canonicalize().unwrap().display());
-        assert!(references.contains(&written), "what the program did after the signal is recorded as well");
+        assert!(references.contains(&written), "the calls after the signal are recorded as well");
     }
 }
 

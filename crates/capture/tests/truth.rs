@@ -140,7 +140,7 @@ fn check(flags: &[&str]) -> StraceReader {
     reader
 }
 
-/// The kernel tells of the same program the same references.
+/// The kernel reports the same references of the same program.
 #[test]
 fn what_the_kernel_tells_is_what_the_program_did() {
     if !support::can_ask_kernel() {
@@ -150,7 +150,7 @@ fn what_the_kernel_tells_is_what_the_program_did() {
     let (program, work) = (directory.path().join("program"), directory.path().join("work"));
     support::compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/truth.c")), &program);
     fs::create_dir(&work).unwrap();
-    // What the program tells is none of the files that it tells of.
+    // The program prints none of the files that it uses.
     let told = tempfile::NamedTempFile::new().unwrap();
     let script = r#"exec "$0" "$1" "$2" | cat > "$3""#;
     let size = fs::metadata(&program).unwrap().len().to_string();
@@ -240,7 +240,7 @@ fn processes_can_count_as_applications() {
     let run = run(&hotset_capture::record::FLAGS);
     let by_process = Options { apps: Apps::Process, ..options(&run) };
     let (_, reader) = references(&run.log, by_process, run.directory.path().to_str().unwrap());
-    // The program, the one it forks, and the one it executes; its thread is none of its own.
+    // The program, the one it forks, and the one it executes; its thread does not count as another program.
     let apps = &reader.tables().apps;
     assert_eq!(apps.iter().filter(|name| name.starts_with("program ")).count(), 3, "{apps:?}");
 }

@@ -158,7 +158,7 @@ fn where_no_cache_helps_that_is_said() {
     assert!(out.contains("Memory: "), "{out}");
 }
 
-/// Below a thousand repeated reads there is no figure, only what to record.
+/// Below a thousand repeated reads the advice has no figure, only the recording to make.
 #[test]
 fn too_little_evidence_gives_no_figures() {
     let folder = Folder::new();
@@ -302,7 +302,7 @@ fn a_command_that_fails_gives_its_status_and_no_advice() {
     assert!(run.status == 3 && run.out.is_empty() && run.err.contains("exit status 3"), "{run:?}");
 }
 
-/// A database has buffers of its own, which are compared with, too, and a setting for them.
+/// A database has its own buffers. The advice compares them, too, and names their setting.
 #[test]
 fn a_database_is_compared_with_its_own_buffers() {
     let trace = workload("tpcc");

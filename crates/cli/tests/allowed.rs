@@ -1,5 +1,5 @@
-//! Set-user-id programs and device files in a mount by root: what they are without `--allow-suid` and `--allow-dev`,
-//! and with them. Needs /dev/fuse and root.
+//! Set-user-id programs and device files in a mount by root, with and without `--allow-suid` and `--allow-dev`. Needs
+//! /dev/fuse and root.
 
 mod support;
 
@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, StatVfsMountFlags, makedev, mknodat, statv
 
 use support::mounted::{Mount, can_mount};
 
-/// A user who is not root.
+/// A user other than root.
 const USER: u32 = 12345;
 
 /// A directory with a program that runs with root's rights, and a device file that everybody may read, mounted so. None

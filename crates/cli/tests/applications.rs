@@ -4,7 +4,7 @@ mod support;
 
 use support::{Folder, hotset, keys};
 
-/// Two programs in turn, a request every 10 ms: one goes round 20 blocks, the other round 300.
+/// Two programs in turn, a request every 10 ms: one loops over 20 blocks, the other over 300.
 fn trace() -> String {
     let line = |step: u32| {
         let (pid, block) = if step.is_multiple_of(2) { ("lu", step / 2 % 20) } else { ("scan", step / 2 % 300) };
@@ -70,7 +70,7 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
     assert_eq!(alone[0]["hits"], alone[1]["hits"]);
 }
 
-/// What was measured of each application alone, in files, is as good as measuring it.
+/// Curves of each application alone, in files, replace measuring.
 #[test]
 fn a_profile_can_be_read_from_results() {
     let folder = Folder::new();
@@ -108,7 +108,7 @@ fn trace_of(folder: &Folder, app: &str) -> String {
     folder.file(&format!("{app}.csv"), own.collect::<Vec<_>>().join("\n"))
 }
 
-/// As Linux does it, unless it is turned off; what is read ahead is counted apart.
+/// As Linux does, unless it is turned off; read-ahead is counted separately.
 #[test]
 fn sequential_applications_are_read_ahead_of() {
     let folder = Folder::new();
@@ -125,8 +125,8 @@ fn sequential_applications_are_read_ahead_of() {
     assert!(streamed.err.contains("prefetch=off"), "{}", streamed.err);
 }
 
-/// `a` reads records of 1,500 bytes in order, several within each block; `c` goes round more than the cache holds, so
-/// that its promise cannot be kept and others get what they need, and no more.
+/// `a` reads records of 1,500 bytes in order, several within each block. `c` loops over more than the cache holds, so
+/// that its promise cannot be kept. The others get their share and no more.
 fn records() -> String {
     let mut lines: Vec<(u32, String)> = Vec::new();
     for record in 0..6000u32 {
@@ -181,8 +181,8 @@ fn promises_are_told_as_they_are() {
     assert!(lines[1].contains("missed since 2.0 s: ") && lines[1].contains("has "), "{shown}");
 }
 
-/// The recorded mix of a database, an office and a compiler: what is called met is reached, and what is not is called
-/// missed.
+/// The recorded mix of a database, an office and a compiler: a goal reported as met is reached, and one reported as
+/// missed is not.
 #[test]
 fn a_recorded_mix_tells_which_promises_it_breaks() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! What is bounded whatever a trace says: no sound record makes the command panic, none makes it hold more than it may.
+//! Bounds whatever a trace contains: no sound record makes the command panic or hold more than its limit.
 
 mod support;
 
@@ -13,12 +13,12 @@ fn spc() -> String {
     (0..500).map(|number| format!("0,{},8192,{},{number}\n", number * number * 7 % 20_000, op(number))).collect()
 }
 
-/// Runs `hotset` with so many MiB of addresses; what needs more is killed or says so.
+/// Runs `hotset` with so many MiB of addresses; a run that needs more is killed or says so.
 fn within(mebibytes: u64, arguments: &[&str]) -> Run {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes << 10), env!("CARGO_BIN_EXE_hotset")]);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Every thread takes addresses of its own.
+    // Every thread takes separate addresses.
     command.env("RAYON_NUM_THREADS", "2").env("MALLOC_ARENA_MAX", "2");
     finish(command)
 }

@@ -35,7 +35,7 @@ fn every_command_that_replays_or_inspects_chooses_alike() {
     assert_eq!((&point["references"], &point["filter"]), (references, &reads["filter"]));
 }
 
-/// What is written with a choice is what every other command chooses; a mix chooses from each of its traces.
+/// A trace written with a filter equals the filter in every other command; a mix filters each of its traces.
 #[test]
 fn what_is_imported_or_mixed_is_chosen_alike() {
     let folder = Folder::new();
@@ -97,7 +97,7 @@ fn a_warm_up_fills_the_cache_and_does_not_count() {
         let warm = ids(&["--warmup", warmup]);
         assert_eq!((counts(&warm), warm["warmup"].as_str()), ((Some(80), Some(80)), Some(warmup)));
     }
-    assert_eq!(counts(&ids(&["--from", "20"])), (Some(80), Some(76)), "what is taken out fills nothing");
+    assert_eq!(counts(&ids(&["--from", "20"])), (Some(80), Some(76)), "an excluded request fills nothing");
     let curve = ["curve", &trace, "--format", "ids", "--policy", "lru,opt", "--points", "3", "--json", "-"];
     let points = hotset(&[&curve, &["--warmup", "20%"][..]].concat()).rows();
     let last: Vec<_> = points.iter().filter(|point| point["size_blocks"] == 4).map(counts).collect();

@@ -31,8 +31,8 @@ fn a_disk_gives_times() {
         (app(0), app(1))
     };
     // 19 s between the first and the last request of `loop`, which also waits for 4 misses of 100 ms and 16 hits of 1
-    // ms in a cache that holds all. Blocks 1, 2, ... of a scan follow on the ones before, but a second later: each
-    // is an access of its own.
+    // ms in a cache that holds all. Blocks 1, 2, ... of a scan follow on the ones before, but a second later: each is a
+    // separate access.
     let (looping, scanning) = apps(1);
     assert!((looping - 19.416).abs() < 0.2, "{looping}: waits for the other's accesses come on top");
     assert!((scanning - (19.5 + 40.0 * 0.1)).abs() < 0.4, "{scanning}");
@@ -59,7 +59,7 @@ fn series_say_what_each_application_hits_and_holds() {
     assert!((1..=8).contains(&held("resident_blocks")), "{rows:?}");
     assert_eq!(held("room_blocks"), 8, "{rows:?}");
     assert!(sum("repartitions") > 0);
-    // What was measured beforehand at 1, 4 and 8 blocks, and what was seen since.
+    // Results measured beforehand at 1, 4 and 8 blocks, and those of this run.
     let table = rows[6]["table"].as_array().expect("the table of an application");
     assert!(table.len() >= 3 && table[0][0] == 1 && table.iter().all(|point| point[1].as_f64().unwrap() <= 1.0));
     let counted = ["simulate", &trace, "-p", "lru", "-s", "8 blocks", "--series", "-", "--every", "30"];

@@ -1,4 +1,4 @@
-//! The other commands: what they print, and that they agree with each other.
+//! The other commands: their output, and that they agree with each other.
 
 mod support;
 
@@ -154,7 +154,7 @@ fn import_puts_traces_together() {
         "{}",
         refused.err
     );
-    assert_eq!(hotset(&["inspect", &out, "--json", "-"]).rows()[0], *seen, "what was there has not changed");
+    assert_eq!(hotset(&["inspect", &out, "--json", "-"]).rows()[0], *seen, "the earlier file has not changed");
 }
 
 /// A trace written for libCacheSim replays as its source; files become objects of a block each.

@@ -1,4 +1,4 @@
-//! Experiments that another program replays: what it is asked, and that its rows are taken as they are.
+//! Experiments that another program replays: the requests that it receives, and that its rows are used unchanged.
 
 mod support;
 

@@ -1,5 +1,4 @@
-//! Whatever is wrong is told in a sentence with its place, and by the exit status: 1 for what cannot be done, 2 for
-//! wrong usage.
+//! Every error is a sentence with its place, and an exit status: 1 for a failure, 2 for wrong usage.
 
 mod support;
 
@@ -60,7 +59,7 @@ fn a_cut_or_damaged_trace_is_never_taken_for_whole() {
     let cut = folder.file("cut.ids.gz", &packed[..packed.len() / 2]);
     let skipping = hotset(&["inspect", &cut, "--format", "ids", "--skip-bad", "--json", "-"]);
     assert_eq!(skipping.status, 0, "{}", skipping.err);
-    assert!(skipping.err.contains("truncated or corrupt"), "what was lost is told: {:?}", skipping.err);
+    assert!(skipping.err.contains("truncated or corrupt"), "the loss is reported: {:?}", skipping.err);
 }
 
 #[test]

@@ -25,7 +25,7 @@ struct Exerciser {
     file: File,
     model: Vec<u8>,
     random: Random,
-    /// What was done last, for the message of a failure.
+    /// The last operation, for the message of a failure.
     log: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ impl Exerciser {
     fn read_mapped(&mut self) {
         let Some((offset, length)) = self.range_within() else { return };
         self.note("read mapped", offset, length);
-        // SAFETY: nobody changes or cuts the file while it is mapped.
+        // SAFETY: the file is not changed or cut while it is mapped.
         let map = unsafe { memmap2::MmapOptions::new().offset(offset as u64).len(length).map(&self.file) }.unwrap();
         self.check(&map, offset);
     }

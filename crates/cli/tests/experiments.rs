@@ -6,7 +6,7 @@ use hotset_testkit::inputs;
 use serde_json::Value;
 use support::{Folder, hotset};
 
-/// Two programs that read a block every 10 ms: one goes round 20 blocks, the other round 300.
+/// Two programs that read a block every 10 ms: one loops over 20 blocks, the other over 300.
 fn traces(folder: &Folder) {
     let trace = |blocks: u32| {
         let line = |step: u32| format!("{},R,/data/x,{},4096\n", f64::from(step) / 100.0, step % blocks * 4096);
@@ -196,7 +196,7 @@ fn what_moves_is_stacked() {
     assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml: stacked: found another measure"));
 }
 
-/// What an independent simulation of the same mix, written from the papers, counted: hit rates in percent of the two
+/// The counts of an independent simulation of the same mix, written from the papers: hit rates in percent of the two
 /// applications and of both, at 64 MB.
 #[test]
 fn partitions_hit_what_was_counted_independently() {

@@ -48,7 +48,7 @@ fn flood(stream: &mut impl Write, piece: &[u8], most: usize) -> usize {
     (0..most).take_while(|_| stream.write_all(piece).is_ok()).count()
 }
 
-/// What a server of pages bears, whoever attacks it.
+/// A server of pages survives every attack below.
 fn bears_attacks(pid: u32, address: &str, path: &str) {
     let serves = |after: &str| {
         let since = Instant::now();
@@ -233,7 +233,7 @@ fn a_name_that_somebody_has_taken_and_one_left_behind_are_taken_over() {
     assert!(socket.exists(), "it was killed");
     mount.start();
     status(&mount).good();
-    // Whoever mounts next may get the number; the one before does not take its name away.
+    // The next mount may get the number; the one before does not take its name away.
     let now = self::socket(&mount);
     fs::remove_file(&now).unwrap();
     let other = UnixListener::bind(&now).unwrap();
@@ -244,7 +244,7 @@ fn a_name_that_somebody_has_taken_and_one_left_behind_are_taken_over() {
     let _ = fs::remove_file(socket);
 }
 
-/// The server looks who asks before it reads a byte.
+/// The server checks the client before it reads a byte.
 #[test]
 fn others_cannot_connect_and_are_refused_unread() {
     if !can_mount() || !rustix::process::geteuid().is_root() {

@@ -22,7 +22,7 @@ fn asking(s3: &S3, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs it; what it says has no secret in it.
+/// Runs it; its output has no secret in it.
 fn run(s3: &S3, arguments: &[&str]) -> Run {
     checked(asking(s3, arguments))
 }

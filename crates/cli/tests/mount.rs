@@ -58,7 +58,7 @@ fn what_was_synced_survives_a_kill_and_the_place_is_mounted_again() {
         let mut synced = 0u64;
         while file.write_all(&pattern(synced, 4096)).is_ok() && file.sync_data().is_ok() {
             synced += 1;
-            // After the kill nobody counts them any more.
+            // After the kill their count is lost.
             let _ = tell.send(());
         }
         synced
@@ -118,8 +118,7 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     }
 }
 
-/// What else is mounted there is not ours to unmount, and a mount that is left to its open files does not stand in the
-/// way of the next one.
+/// Other mounts at that place stay, and a mount that is left to its open files does not block the next one.
 #[test]
 fn mounts_one_above_the_other_do_not_touch_each_other() {
     if !can_mount() {
@@ -138,7 +137,7 @@ fn mounts_one_above_the_other_do_not_touch_each_other() {
     let run = ["mount", source.to_str().unwrap(), at.to_str().unwrap(), "--memory", "1M", "--policy", "arc"];
     hotset(&[&run[..], &["--daemon"]].concat()).good();
     status("arc");
-    // The first is told to end, and does once nobody has its file open; the second stays.
+    // The first is asked to end, and does once its files are closed; the second stays.
     mount.signal(Signal::TERM);
     drop(open);
     mount.wait();
@@ -183,13 +182,13 @@ fn a_mount_that_is_told_to_end_does_so_with_the_last_close() {
     let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
     fs::write(mount.at("g"), "there").unwrap();
     let mut file = File::create(mount.at("f")).unwrap();
-    // Somebody is at home there, which is no open file.
+    // A process has its working directory there, which is not an open file.
     let mut home = Command::new("sleep").arg("60").current_dir(mount.at("")).spawn().unwrap();
     mount.signal(Signal::TERM);
     while File::open(mount.at("g")).is_ok() {
         thread::yield_now();
     }
-    file.write_all(b"what is open goes on").unwrap();
+    file.write_all(b"open files go on").unwrap();
     assert_eq!(fs::metadata(mount.at("f")).unwrap().len(), 20);
     assert_eq!(File::open(mount.at("g")).unwrap_err().raw_os_error(), SHUT);
     assert_eq!(File::create(mount.at("h")).unwrap_err().raw_os_error(), SHUT);
@@ -199,7 +198,7 @@ fn a_mount_that_is_told_to_end_does_so_with_the_last_close() {
     home.kill().unwrap();
     home.wait().unwrap();
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
-    assert_eq!(fs::read(mount.source("f")).unwrap(), b"what is open goes on");
+    assert_eq!(fs::read(mount.source("f")).unwrap(), b"open files go on");
     assert!(!mount.source("h").exists());
 }
 
@@ -242,7 +241,7 @@ fn writes_that_wait_are_at_risk_until_the_mount_ends() {
     let arguments = ["--memory", "1M", "--policy", "lru", "--stop-timeout", "1s", "--write-back", "3600s"];
     let mut mount = Mount::new(&arguments);
     let open = |mount: &Mount| File::create(mount.at("f")).unwrap();
-    // Whoever starts a program has it close what is open here, which writes: so another one has the file.
+    // Starting a program closes open files here, which writes: so another process has the file.
     let mut writer = Command::new("cat").stdin(Stdio::piped()).stdout(open(&mount)).spawn().unwrap();
     writer.stdin.as_mut().unwrap().write_all(&[1; 5000]).unwrap();
     let status = loop {
@@ -266,7 +265,7 @@ fn writes_that_wait_are_at_risk_until_the_mount_ends() {
     file.sync_all().unwrap();
     file.write_all_at(&[3; 5000], 0).unwrap();
     mount.kill();
-    assert_eq!(fs::read(mount.source("f")).unwrap(), [2; 5000], "what was synced is there");
+    assert_eq!(fs::read(mount.source("f")).unwrap(), [2; 5000], "the synced data is there");
     drop(file);
     for (more, word) in [("--readonly", "--readonly"), ("--memory=0B", "--memory 0")] {
         let (source, at) = (mount.source(""), mount.at(""));

@@ -77,7 +77,7 @@ fn a_scan_leaves_what_was_cached() {
     let with = outer.run(with, &[&hot, &large, program]);
     let (still, had) = kept(&with);
     assert!(had >= 39e6 && still >= 0.98 * had, "{with}");
-    // What the scan has read was dropped when it ended.
+    // The pages that the scan has read were dropped when it ended.
     let left = hotset(&["cached", &large, "--json", "-"]).rows()[0]["cached_bytes"].as_u64().unwrap();
     assert!(left <= 1 << 20, "{left} bytes");
     // The same scan outside of the group that `protect` makes: a hot file goes.

@@ -53,7 +53,7 @@ fn a_page_of_experiments_holds_their_figures_and_the_papers() {
     let shown = run(&["--report", &page]).good().out;
     let told = data(&page);
     assert_eq!(told["rows"], Value::from(rows.clone()));
-    assert_eq!(told["traces"].as_array().unwrap().len(), 1, "a trace of two experiments is told once");
+    assert_eq!(told["traces"].as_array().unwrap().len(), 1, "a trace of two experiments appears once");
     assert!(rows.iter().all(|row| row["trace"] == "ids:t.x"), "rows name the trace as the experiment does");
     for (number, told) in told["experiments"].as_array().unwrap().iter().enumerate() {
         assert_eq!(

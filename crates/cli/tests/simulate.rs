@@ -172,7 +172,7 @@ fn the_table_of_one_size_counts_everything() {
     let out = hotset(&["simulate", &trace, "-p", "fifo,opt", "-s", "64K"]).good().out;
     assert!(out.contains("cache of 16 blocks (64K)"), "{out}");
     assert!(out.contains("policy") && out.contains("request misses") && out.contains("write-backs"), "{out}");
-    assert!(!out.contains('\x1b'), "no colours where there is no terminal");
+    assert!(!out.contains('\x1b'), "no colours without a terminal");
 }
 
 #[test]

@@ -52,7 +52,7 @@ struct Soak {
     settings: AtomicU64,
 }
 
-/// A mount, its directory and the mountpoint. Whoever kills it holds the lock until it is there again.
+/// A mount, its directory and the mountpoint. A thread that kills the mount holds the lock until the mount is back.
 struct Served {
     mount: RwLock<Mount>,
     source: PathBuf,
@@ -75,7 +75,7 @@ struct Own<'a> {
     name: String,
     model: Vec<u8>,
     file: Option<File>,
-    /// What the last call may have changed.
+    /// The possible effects of the last call.
     changed: Range<usize>,
 }
 
@@ -159,7 +159,7 @@ impl Own<'_> {
         Ok(())
     }
 
-    /// After a kill everything is there that was, but for what was being changed.
+    /// After a kill all data is there, except for the change in progress.
     fn recover(&mut self) {
         self.file = None;
         let now = fs::read(self.served.source.join(&self.name)).unwrap();
@@ -172,7 +172,7 @@ impl Own<'_> {
     }
 }
 
-/// Works on a file of its own until the end.
+/// Works on a separate file until the end.
 fn work(soak: &Soak, served: &Served, number: u64) {
     let mut random = soak.random(number);
     let mut own = Own { served, name: format!("own{number}"), model: Vec::new(), file: None, changed: 0..0 };
@@ -272,7 +272,7 @@ fn kill(soak: &Soak, mounts: &[Served], every: Duration) {
     }
 }
 
-/// What a process has: KiB of memory, threads, descriptors.
+/// Facts of a process: KiB of memory, threads, descriptors.
 fn has(pid: u32) -> [u64; 3] {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let figure = |name: &str| {
@@ -332,7 +332,7 @@ fn everything_at_once() {
                 .extend((0..WORKERS).map(|worker| scope.spawn(move || work(soak, served, number * WORKERS + worker))));
             threads.push(scope.spawn(|| read_shared(soak, served)));
         }
-        // Whoever has found something is no longer at work.
+        // A thread that has found a fault has ended.
         let watched = watch(pid, time, || threads.iter().all(|thread| !thread.is_finished()));
         soak.ends.store(true, Ordering::Relaxed);
         watched

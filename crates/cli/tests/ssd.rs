@@ -1,4 +1,4 @@
-//! `hotset mount --ssd` as a command: what it keeps outlives the process, however that ends, and what it refuses. Needs
+//! `hotset mount --ssd` as a command: its contents outlive the process, however it ends; and its refusals. Needs
 //! /dev/fuse.
 
 mod support;
@@ -43,7 +43,7 @@ fn status(mount: &Mount) -> Value {
     serde_json::from_str(&run.out).unwrap()
 }
 
-/// Waits until all is written that memory has let go of.
+/// Waits until all blocks that left memory are written.
 fn settled(mount: &Mount) -> Value {
     loop {
         let now = status(mount);
@@ -71,7 +71,7 @@ fn what_memory_lets_go_of_is_read_from_the_ssd_after_a_kill_too() {
     assert_eq!((told["bytes_read"].as_u64(), told["tier"]["skipped"].as_u64()), (Some(ALL), Some(0)), "{told}");
     assert!(told["tier"]["hits"].as_u64() > Some(300), "{told}");
     mount.kill();
-    // What has changed meanwhile is not what it was, also at the same size and, by a liar, at the same time.
+    // A file that has changed meanwhile counts as new, even at the same size and with a forged time.
     let changed = |number: u64| if number.is_multiple_of(5) { number + 100 } else { number };
     for number in (0..FILES).step_by(5) {
         let path = mount.source(&name(number));
@@ -187,7 +187,7 @@ fn what_cannot_work_is_refused_in_words() {
     drop(mount);
 }
 
-/// Where there is no room on the disk, which is a small one here.
+/// On a full disk, which is a small one here.
 #[test]
 fn a_disk_that_is_too_small_is_refused() {
     if !can_mount() || !rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! `hotset mount --staleness`: what is shown of it, and that inodes are kept as a simulation says. Needs /dev/fuse.
+//! `hotset mount --staleness`: its view of changes, and that inodes are kept as in a simulation. Needs /dev/fuse.
 
 mod support;
 
@@ -26,8 +26,8 @@ fn inodes(told: &Value) -> (u64, u64) {
     (inodes["references"].as_u64().unwrap(), inodes["hits"].as_u64().unwrap())
 }
 
-/// Each look at the attributes of a file is one reference to its inode. What the scheme has costs no call of the
-/// source, what it has not costs one.
+/// Each look at the attributes of a file is one reference to its inode. A resident inode costs no call of the source,
+/// an absent one costs one.
 #[test]
 fn the_inodes_that_a_simulation_hits_are_those_that_the_source_is_not_asked_for() {
     if !can_mount() {

@@ -1,5 +1,4 @@
-//! `hotset steer` as its users meet it. What steers needs root, BPF and control groups with memory; what is refused
-//! does not.
+//! `hotset steer` for its users. Steering needs root, BPF and control groups with memory; refusals do not.
 
 mod support;
 
@@ -79,7 +78,7 @@ fn a_command_is_steered_and_its_status_is_ours() {
     if figure("references") == 0 {
         return println!("NOT RUN: the file system of {here} has no page cache that tells");
     }
-    // 96 MiB are 1536 blocks, four times, and a file of one. What is read twice before anybody looks counts once.
+    // 96 MiB are 1536 blocks, four times, and a file of one. Two reads between two checks count once.
     assert!((1536..=4 * 1536 + 1).contains(&figure("references")), "{told}");
     assert!(figure("misses") <= figure("kernel_misses"), "{told}");
     assert!(figure("pages_dropped") > 0 && told["residency"]["held"].as_u64().unwrap() > 0, "{told}");
@@ -238,7 +237,7 @@ fn what_is_steered_is_shown_while_it_is() {
     assert!(metrics.starts_with("HTTP/1.1 200 ") && metrics.contains("\nhotset_steer_files 1\n"), "{metrics}");
     assert!(page(address, "/status", address).contains("\"policy\":\"qos"));
     assert!(page(address, "/metrics", "evil.example").starts_with("HTTP/1.1 403 "));
-    // Who is killed cannot say so, and who comes next takes its place.
+    // A killed process cannot report its end; the next one takes its place.
     running.signal(rustix::process::Signal::KILL);
     running.rest();
     let nobody = hotset(&["top", &here]);
@@ -272,7 +271,7 @@ fn applications_are_counted_apart() {
     let (here, report) = (folder.path("data"), folder.path("report.json"));
     fs::create_dir(&here).unwrap();
     fs::write(format!("{here}/file"), vec![1; 8 << 20]).unwrap();
-    // It is read for long enough for somebody to look who reads.
+    // The reads last long enough for one check of the readers.
     let script = format!(
         "sync {here}/file; while read line; do :; done <{here}/file & sleep 1; kill $!; cat {here}/file >/dev/null"
     );
@@ -312,7 +311,7 @@ fn who_steers_may_be_killed_and_the_command_goes_on() {
     }
     running.signal(rustix::process::Signal::KILL);
     running.rest();
-    assert!(waited(&done), "the command has not ended by itself");
+    assert!(waited(&done), "the command still runs");
     let told = fs::read_to_string(&group_file).unwrap();
     let name = told.lines().find_map(|line| Some(line[line.find("hotset-steer-")?..].to_owned())).expect("a group");
     let paths = told.lines().filter_map(|line| line.rsplit(':').next().filter(|path| path.contains(&name)));
@@ -326,7 +325,7 @@ fn who_steers_may_be_killed_and_the_command_goes_on() {
 struct Mounted(String);
 
 impl Mounted {
-    /// One of its own, in a file.
+    /// A list in a file.
     fn image(folder: &Folder) -> Option<Mounted> {
         let image = folder.path("image");
         File::create(&image).unwrap().set_len(64 << 20).unwrap();
@@ -382,7 +381,7 @@ fn a_file_system_that_is_steered_can_be_unmounted() {
         assert!(image.unmount(), "it is held open");
         let since = Instant::now();
         while !hotset(&["top", &group]).good().out.contains("files 0") {
-            assert!(since.elapsed() < Duration::from_secs(60), "what is gone is not noticed");
+            assert!(since.elapsed() < Duration::from_secs(60), "a removed file is not noticed");
             thread::sleep(Duration::from_millis(200));
         }
         running.signal(rustix::process::Signal::TERM);
@@ -408,7 +407,7 @@ fn layers_are_steered_and_not_what_is_merged_of_them() {
     }
     assert!(run.status == 1 && run.err.contains("it lies on overlayfs") && run.err.contains("lowerdir="), "{run:?}");
     let run = steer(&folder.path("lower"));
-    // Functions in place of events (before Linux 6.12) did not tell of reads through overlayfs.
+    // Functions in place of events (before Linux 6.12) missed reads through overlayfs.
     if Path::new("/sys/kernel/tracing/events/filemap/mm_filemap_get_pages").exists() {
         assert!(run.status == 0 && run.err.contains(" 16 blocks referenced"), "{run:?}");
     }
@@ -423,7 +422,7 @@ fn a_kernel_without_the_events_gets_a_sentence() {
     assert!(run.err.contains("no feed of the page cache can be had here") && run.err.contains("tracefs"), "{run:?}");
 }
 
-/// What is fetched is charged to the control group, by a process that does not stay in it.
+/// Fetched pages are charged to the control group, by a process that leaves it again.
 #[test]
 fn what_is_fetched_is_charged_to_the_group() {
     let folder = Folder::new();
@@ -453,7 +452,7 @@ fn what_is_fetched_is_charged_to_the_group() {
         thread::sleep(Duration::from_millis(50));
     }
     let (charged, since) = (charged(), Instant::now());
-    // It goes by itself though it could be asked for more.
+    // It ends without a request, though more could follow.
     assert!(fetcher.wait().unwrap().success() && since.elapsed() < Duration::from_secs(30));
     drop(input);
     fs::remove_dir(&group).unwrap();
@@ -467,7 +466,7 @@ fn what_is_fetched_is_charged_to_the_group() {
     assert_eq!(fetcher.wait().unwrap().code(), Some(1));
 }
 
-/// What has to be said to have a program run by nobody with these capabilities alone.
+/// The arguments for running a program as the user `nobody` with these capabilities alone.
 fn by_nobody(capabilities: &str, arguments: &[&str]) -> Command {
     let only = format!("-all{capabilities}");
     let mut line = Command::new("setpriv");
@@ -497,7 +496,7 @@ fn steered_with(capabilities: &str, here: &str, group: &str, is_mapped: bool) ->
     }
     let file = File::open(&path).unwrap();
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
-    // SAFETY: nobody changes or cuts the file while it is mapped.
+    // SAFETY: the file is not changed or cut while it is mapped.
     let map = is_mapped.then(|| unsafe { memmap2::Mmap::map(&file).unwrap() });
     for at in (0..4).flat_map(|_| (0..16 << 20).step_by(1 << 16)) {
         match &map {
@@ -512,7 +511,7 @@ fn steered_with(capabilities: &str, here: &str, group: &str, is_mapped: bool) ->
     Ok((serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap(), said))
 }
 
-/// What the guide says of rights: each of them is needed, for what it says, and no other.
+/// The guide's list of rights: each of them is needed for its stated purpose, and no other.
 #[test]
 fn the_rights_that_the_guide_names_suffice_and_none_can_be_left_out() {
     let folder = Folder::new();

@@ -1,5 +1,4 @@
-//! `hotset mount --mode steered` as its users meet it. Needs /dev/fuse, root and a feed of the page cache; what is
-//! refused needs less.
+//! `hotset mount --mode steered` for its users. Needs /dev/fuse, root and a feed of the page cache; refusals need less.
 
 mod support;
 
@@ -41,7 +40,7 @@ fn file(mount: &Mount, name: &str, blocks: usize) -> File {
     let source = File::open(mount.source(name)).unwrap();
     source.sync_all().unwrap();
     rustix::fs::fadvise(&source, 0, None, Advice::DontNeed).unwrap();
-    // What has just changed is not kept from one open to the next.
+    // Pages of a file that has just changed do not stay from one open to the next.
     thread::sleep(Duration::from_millis(2100));
     let file = File::open(mount.at(name)).unwrap();
     rustix::fs::fadvise(&file, 0, None, Advice::Random).unwrap();
@@ -56,7 +55,7 @@ fn read(file: &File, blocks: usize) {
     }
 }
 
-/// Pages of a file that are in memory: what can be read without waiting.
+/// Pages of a file that are in memory: a read of them does not wait.
 fn resident(path: &Path) -> u64 {
     let file = File::open(path).unwrap();
     let bytes = file.metadata().unwrap().len() as usize;
@@ -218,7 +217,7 @@ fn files_that_change_while_they_are_steered_are_read_as_they_are() {
         fs::remove_file(&here).unwrap();
         assert_eq!(fs::read(&here).unwrap_err().kind(), ErrorKind::NotFound);
     }
-    until("what is gone is forgotten", || status(&mount)["pages_resident"] == 0);
+    until("a removed file is forgotten", || status(&mount)["pages_resident"] == 0);
     assert_eq!(status(&mount)["given_up"], Value::Null);
     mount.stop();
 }
@@ -247,7 +246,7 @@ fn a_mount_that_was_killed_is_cleared_away_by_the_next() {
     read(&reader, 32);
     until("something was dropped", || status(&mount)["pages_dropped"].as_u64() > Some(0));
     mount.kill();
-    // What the kernel still has it gives; what it has not nobody gives.
+    // The kernel serves the pages that it still has; the others cannot be read.
     let read = (0..32).try_for_each(|block| reader.read_exact_at(&mut [0; 4096], block << 16));
     let gone = read.unwrap_err();
     assert_eq!(gone.raw_os_error(), Some(rustix::io::Errno::NOTCONN.raw_os_error()), "{gone}");

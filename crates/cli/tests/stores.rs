@@ -72,7 +72,7 @@ fn a_store_is_mounted_recorded_and_nobody_sees_a_secret() {
             assert!(read == pattern(number, 300_000), "turn {turn}, {number}");
         }
     }
-    // The key is sent, so it could be told.
+    // The key is sent, so it could leak.
     assert!(s3.take_asked().iter().all(|asked| asked.header("authorization").unwrap().contains(KEY)));
     s3.fail(|asked| asked.range.is_some().then_some(Fault::Status(403)));
     // Not all of them fit.
@@ -92,7 +92,7 @@ fn a_store_is_mounted_recorded_and_nobody_sees_a_secret() {
     check_has_no_secrets("the log", &fs::read(&log).unwrap());
     check_has_no_secrets("the recording", &fs::read(&record).unwrap());
     let shown = hotset(&["inspect", &record]);
-    check_has_no_secrets("what the recording tells", shown.out.as_bytes());
+    check_has_no_secrets("the recording", shown.out.as_bytes());
     // The recording has the default block size.
     let row = hotset(&["simulate", &record, "--policy", "render", "--size", "4M", "--json", "-"]).rows().remove(0);
     let number = |key: &str| row[key].as_u64().unwrap();

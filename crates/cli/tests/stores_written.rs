@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use support::mounted::{can_mount, pattern, wait_for};
 use support::{Folder, hotset};
 
-/// A mount of `s3://bucket/data` in a process of its own, which ends with the test.
+/// A mount of `s3://bucket/data` in a separate process, which ends with the test.
 struct Mount {
     at: String,
     process: Child,

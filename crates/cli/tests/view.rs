@@ -152,11 +152,11 @@ fn a_replay_that_is_stopped_ends_and_keeps_what_it_has() {
     while run(next)["state"] != "done" {
         thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(run(begun[0])["done"], 0, "what was stopped did not come in: {}", run(begun[0]));
+    assert_eq!(run(begun[0])["done"], 0, "a stopped job has no rows: {}", run(begun[0]));
     assert!((0..16).all(|_| told(&viewer, "POST", query)["number"].is_u64()), "those that have ended make room");
     let refused = told(&viewer, "POST", query);
     assert!(refused["error"].as_str().unwrap().contains("wait already"), "{refused}");
-    assert_eq!(viewer.interrupt(), 0, "what is at work ends with it");
+    assert_eq!(viewer.interrupt(), 0, "running jobs end with it");
 }
 
 #[test]

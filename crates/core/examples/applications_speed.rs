@@ -1,12 +1,11 @@
-//! How fast caches for many applications decide, and what they take: references a CPU second on one core, and the most
-//! memory held.
+//! Speed and memory of caches for many applications: references a CPU second on one core, and the most memory held.
 //!
 //! `cargo run --release -p hotset-core --example applications_speed [SPEC [REFERENCES]]`
 //!
-//! Twenty applications refer in turn, a million times each unless REFERENCES says otherwise. Half of the references of
-//! each go round a loop of its own, of 5,000 to 100,000 blocks, half are drawn by zipf(1.0) from 400,000 blocks of its
-//! own, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it runs
-//! the schemes that divide a cache.
+//! Twenty applications refer in turn, a million times each unless REFERENCES gives another number. Half of the
+//! references of each loop over separate blocks, 5,000 to 100,000 of them; half are drawn by zipf(1.0) from 400,000
+//! separate blocks, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it
+//! runs the schemes that divide a cache.
 
 use hotset_core::parts::random::Random;
 use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
@@ -101,7 +100,7 @@ fn trace(references: u32) -> Vec<Slot> {
     trace
 }
 
-/// Blocks that were read though nobody asked for them.
+/// Blocks that were read without a request.
 struct Fetches(u64);
 
 impl Effects for Fetches {

@@ -1,12 +1,12 @@
-//! How fast each policy decides and what it takes: accesses a CPU second on one core, and bytes of memory, for every
-//! entry of the registry.
+//! Speed and memory of each policy: accesses a CPU second on one core, and bytes of memory, for every entry of the
+//! registry.
 //!
 //! `cargo run --release -p hotset-core --example policy_speed [POLICY...]`
 //!
 //! The trace is zipf(1.0) over 1M blocks, 20M references, its blocks renumbered by first appearance as the simulator
 //! does. The slot of the reference 16 ahead is prefetched. Every figure is the best of three runs, with the hit ratio
-//! beside it. Memory is what building the policy allocates, by slot (a block that the host may mention) and by block of
-//! capacity, from the differences of three builds.
+//! beside it. Memory is the allocation of building the policy, by slot (a block that the host may mention) and by block
+//! of capacity, from the differences of three builds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -167,7 +167,7 @@ fn cpu_seconds() -> f64 {
     nanoseconds.expect("nanoseconds on the processor come first") as f64 / 1e9
 }
 
-/// What the simulator's host does with an eviction: count it.
+/// The simulator's host counts an eviction and does no more.
 struct Evictions(u64);
 
 impl Effects for Evictions {

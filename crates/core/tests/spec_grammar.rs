@@ -196,7 +196,7 @@ fn assert_sentence(error: &SpecError, text: &str) {
     assert!(error.message.split(' ').count() >= 4, "{text:?}: {error}");
     assert!(error.message.len() < 400, "{error}");
     let at = error.at.clone().unwrap_or_else(|| panic!("{error} has no place"));
-    assert!(text.get(at.clone()).is_some(), "{at:?} is no place in the text");
+    assert!(text.get(at.clone()).is_some(), "{at:?} is outside of the text");
     let shown = error.render(text);
     assert_eq!(shown.lines().count(), 3, "{shown}");
     assert!(shown.len() < 1200, "{shown}");

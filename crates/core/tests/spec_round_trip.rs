@@ -1,4 +1,4 @@
-//! What a spec prints reads back as the same spec.
+//! A printed spec reads back as the same spec.
 
 use hotset_core::spec::{Arg, At, DEPTH_LIMIT, SizeSpec, Spec, Term, Value};
 use proptest::collection::vec;
@@ -10,7 +10,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof!["n[a-z0-9._-]{0,8}", Just("2q".to_owned()), Just("3x-y.z_0".to_owned())]
 }
 
-/// Every literal that a text can stand for: amounts are made by reading, as a user's are.
+/// Every literal of the grammar: amounts are made by reading, as a user's are.
 fn value() -> impl Strategy<Value = Value> {
     let units = prop::sample::select(vec!["", "%", "B", "K", "M", "G", "T", "ns", "us", "ms", "s"]);
     let number = prop_oneof![any::<u32>().prop_map(f64::from), 0.0..1000.0, any::<f64>().prop_map(f64::abs)];

@@ -1,7 +1,8 @@
-//! What a feed costs: processor time of a read of resident pages, of who listens, and of who waits for nothing.
+//! The cost of a feed: processor time of a read of resident pages, of listeners, and of waiting without events.
 //!
-//! `cargo run --release --package hotset-feed --example read_cost [FOLDER]`. The folder must lie on a disk; states are
-//! tried in turn, so that what else the machine does weighs on all alike. Medians of the rounds, and their range.
+//! `cargo run --release --package hotset-feed --example read_cost [FOLDER]`. The folder must lie on a disk. The states
+//! are tried in turn, so that other work of the machine weighs on all alike. Prints medians of the rounds, and their
+//! range.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -17,7 +18,7 @@ const ROUNDS: usize = 9;
 /// Bytes of a read, and reads of a round.
 const READS: [(usize, usize); 2] = [(4 << 10, 100_000), (64 << 10, 20_000)];
 
-/// What a round measured: microseconds of processor time a read, and shares of a processor for who listens.
+/// The results of a round: microseconds of processor time a read, and shares of a processor for listeners.
 struct Round {
     state: String,
     bytes: usize,

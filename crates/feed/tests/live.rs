@@ -62,7 +62,7 @@ impl Subject {
     }
 }
 
-/// What was heard, and when it was asked.
+/// The events, and when they were asked for.
 #[derive(Default)]
 struct Heard {
     events: Vec<(u64, Event)>,
@@ -104,7 +104,7 @@ impl Heard {
         })
     }
 
-    /// How many events speak of a file.
+    /// The number of events for a file.
     fn told(&self) -> usize {
         self.events.iter().filter(|(_, event)| event.file().is_some()).count()
     }
@@ -149,7 +149,7 @@ fn reads_are_told_page_by_page_hit_or_miss() {
             let mut heard = Heard::default();
             heard.until(&mut *feed, |heard| heard.touched(How::Read).len() >= expected.len());
             assert_eq!(heard.touched(How::Read), expected, "{kind}, missing {miss}");
-            // What the kernel takes away by itself comes back.
+            // Pages that the kernel removes without a request come back.
             let added = if miss { expected.clone() } else { heard.removed() };
             assert!(added.is_superset(&heard.added()) && (!miss || added == heard.added()), "{kind}");
             assert_eq!(heard.lost(), 0, "{kind}");
@@ -208,7 +208,7 @@ fn pages_of_mappings_are_told_when_they_are_touched_first() {
     each_kind(&Options::default(), |kind, mut feed| {
         let subject = Subject::new();
         feed.watch(subject.id, PAGES * PAGE).unwrap();
-        // SAFETY: nobody changes or cuts the file while it is mapped.
+        // SAFETY: the file is not changed or cut while it is mapped.
         let map = unsafe { memmap2::Mmap::map(&subject.file) }.unwrap();
         map.advise(memmap2::Advice::Random).unwrap();
         let missing = [3, 700, 1500];
@@ -218,7 +218,7 @@ fn pages_of_mappings_are_told_when_they_are_touched_first() {
         heard.until(&mut *feed, |heard| heard.touched(How::Fault).len() >= missing.len());
         assert_eq!(heard.touched(How::Fault), missing.into_iter().collect(), "{kind}");
         assert_eq!(heard.added(), missing.into_iter().collect(), "{kind}");
-        // What is resident is mapped around the page that is asked for.
+        // Resident pages are mapped around the requested one.
         drop(map);
         subject.read(160, 16);
         // SAFETY: as above.
@@ -236,7 +236,7 @@ fn only_watched_files_are_told_and_only_what_is_wanted() {
     each_kind(&Options::default(), |kind, mut feed| {
         let (watched, other) = (Subject::new(), Subject::new());
         let pages_told = |feed: &mut dyn Feed, last: u64| {
-            // The last one is read when all else is: what comes before it is all that comes.
+            // The last page is read after all others: events for earlier ones are complete then.
             let mut heard = Heard::default();
             watched.read(last, 1);
             heard.until(feed, |heard| heard.added().contains(&last));
@@ -245,7 +245,7 @@ fn only_watched_files_are_told_and_only_what_is_wanted() {
         feed.watch(watched.id, 512 * PAGE).unwrap();
         other.read(1, 1);
         watched.read(500, 24);
-        // Behind the size that was told there are no touches, but additions are told.
+        // Behind the reported size touches are not reported, but additions are.
         assert_eq!(pages_told(&mut *feed, 600), set(&[(500, 12)]), "{kind}");
         feed.watch(watched.id, PAGES * PAGE).unwrap();
         watched.read(700, 1);
@@ -282,7 +282,7 @@ fn files_of_a_device_are_told_before_anybody_names_them() {
         heard.until(&mut *feed, |heard| of(heard, second.id).0.contains(&7));
         assert_eq!(of(&heard, first.id), (set(&[(3, 2)]), set(&[(3, 2)])), "{kind}");
         assert_eq!(of(&heard, second.id), (set(&[(7, 1)]), set(&[(7, 1)])), "{kind}");
-        // By itself it is told with its size, and by the device again when it is not.
+        // Alone it is reported with its size, and by the device again otherwise.
         let mut heard = Heard::default();
         feed.watch(first.id, 4 * PAGE).unwrap();
         first.read(3, 2);
@@ -339,7 +339,8 @@ fn what_finds_no_room_is_counted_as_lost() {
         let (told, touched) = (heard.told() as u64, heard.touched(How::Read).len() as u64);
         assert!(heard.lost() > 0, "{kind}");
         match kind {
-            // Each page has a time; what was added is told or lost. The kernel may have removed some meanwhile.
+            // Each page has a time; an added page is reported or counted as lost. The kernel may have removed some
+            // meanwhile.
             Kind::Stamps => assert!(touched == PAGES && told + heard.lost() >= 2 * PAGES),
             Kind::Ring => assert!(touched < PAGES && told + heard.lost() >= 2 * PAGES),
             Kind::Tracefs => assert!(told < 2 * PAGES),
@@ -361,7 +362,7 @@ fn who_waits_for_nothing_costs_nothing_and_is_woken() {
     each_kind(&Options::default(), |kind, mut feed| {
         let subject = Subject::new();
         feed.watch(subject.id, PAGES * PAGE).unwrap();
-        // A loaded machine may take a second of somebody's time for its own: one in five tells what the feed does.
+        // A loaded machine may delay a reader for a second: one pass in five is enough to show the feed's own speed.
         let second = |feed: &mut dyn Feed| {
             let cpu = || {
                 let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -1,4 +1,4 @@
-"""What is written in Rust."""
+"""The part in Rust."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -89,7 +89,7 @@ impl Trace {
             // Another thread may have told meanwhile: the same.
             let _ = self.about.set(about);
         }
-        Ok(self.about.get().expect("it has just been told"))
+        Ok(self.about.get().expect("it has just been set"))
     }
 
     fn of(name: String, source: Source, options: OpenOptions) -> Trace {

@@ -54,7 +54,7 @@ impl Drop for Kept {
 /// Lets an object go at the end of the turn.
 #[inline(never)]
 fn leave(object: Py<PyAny>) {
-    // At the end of a thread there is no turn to wait for.
+    // At the end of a thread no turn is waited for.
     let _ = LEFT.try_with(|left| left.borrow_mut().push(object));
 }
 

@@ -1,4 +1,4 @@
-"""What the tests share: the command to compare with, and small committed traces."""
+"""Shared by the tests: the command to compare with, and small committed traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches: what is simulated is what runs; as a mapping; with threads, finalizers and the collector of cycles."""
+"""Caches: live hits are simulated hits; as a mapping; with threads, finalizers and the collector of cycles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def keys_of(workload: Workload) -> Any:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_cache_hits_what_a_simulation_hits(policy: str, workload: Workload) -> None:
     keys = keys_of(workload)
-    # Cut at every place a simulation tells of one more reference: the hits of each.
+    # A simulation of one more reference at every place: the hits of each.
     one_by_one, at_once = hotset.Cache(policy, 200), hotset.Cache(policy, 200)
     hits = np.array([one_by_one.access(key) for key in keys.tolist()])
     assert (at_once.access_many(keys) == hits).all()
@@ -111,7 +111,7 @@ def test_a_key_s_own_hash_and_equality_decide() -> None:
     assert (cache[Point(1)], cache[Point(2)], Point(3) in cache) == ("a", "b", False)
     with pytest.raises(RuntimeError, match="incomparable"):
         cache.get(Point(99))
-    assert cache[Point(1)] == "a", "the error is told once"
+    assert cache[Point(1)] == "a", "the error is raised once"
 
 
 def test_a_key_that_calls_the_cache_is_refused_and_a_finalizer_is_not() -> None:

@@ -47,7 +47,7 @@ def test_rows_are_those_of_the_same_policy_of_the_list(options: dict[str, Any], 
         row for name in ("sieve", "lru", "arc") for row in of_list if row["policy"] == name
     ]
     assert "write_backs" not in next(row for row in results if row["policy"] == "Lru")
-    # Sieve has no remove: what is deleted stays with it, as where nothing is deleted.
+    # Sieve has no remove: a deleted key stays, as it does without deletions.
     if options.get("deletes") == "ignore":
         assert of(results, "Sieve") == of(of_list, "sieve")
 

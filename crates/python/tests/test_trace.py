@@ -59,7 +59,7 @@ def test_a_part_by_number_is_that_of_the_command_where_a_request_is_a_reference(
     rows = list(hotset.simulate(hotset.open(path)[70_000:200_001], "lru,arc", "100,1000 blocks"))
     typed = ["--policy", "lru,arc", "--size", "100 blocks,1000 blocks", "--from", 70_000, "--to", 200_001]
     theirs = command.rows("simulate", path, *typed)
-    # Rows tell filters; a part is a trace of its own.
+    # Rows have the filters; a part is a separate trace.
     assert {row.pop("filter") for row in theirs} == {"from=70000,to=200001"} and rows == theirs
 
 
@@ -127,7 +127,7 @@ def test_the_memory_of_a_program_is_recorded(tmp_path: Path) -> None:
 
 
 def test_options_are_known_to_types_and_to_readers(command: Any) -> None:
-    """Types: what is refused here is marked, and mypy refuses marks that nothing needs."""
+    """Types: refused lines are marked, and mypy refuses unused marks."""
     keys = [1, 2, 1]
     with pytest.raises(TypeError, match="unknown option 'blok': expected one of block, .*keep_freed"):
         hotset.simulate(keys, "lru", 2, blok="4K")  # type: ignore[call-arg]

@@ -67,7 +67,7 @@ impl<R: TraceReader> Sampled<R> {
         })
     }
 
-    /// What the sample is taken from.
+    /// The counts of the whole trace.
     pub fn whole(&self) -> Arc<Whole> {
         self.whole.clone()
     }

@@ -115,7 +115,7 @@ fn lru_loses_deleted_blocks_as_the_book_does() {
     }
 }
 
-/// What a stream looks up by files, a held trace was told by numbers.
+/// A stream looks blocks up by files; a held trace has their numbers.
 #[test]
 fn every_policy_loses_the_same_held_and_streamed() {
     let requests = requests(99, 6_000);

@@ -73,7 +73,7 @@ fn a_file_that_outgrows_its_class_is_looked_for_where_it_was() {
     assert_eq!((large.counters.requests, large.counters.request_misses, large.blocks_read), (4, 1, 1));
     let shrunk = "R,/f,0,65536,600000,datafile\nT,/f,1000,0,,\nR,/f,0,1000,,datafile\n";
     let tally = replay(PARTS, 512 * K, shrunk);
-    assert_eq!(class(&tally, "datafile").counters.hits, 1, "what is left of it is still in its large block");
+    assert_eq!(class(&tally, "datafile").counters.hits, 1, "its rest is still in its large block");
 }
 
 #[test]

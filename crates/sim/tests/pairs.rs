@@ -9,7 +9,7 @@ use hotset_sim::grid::{self, Plan, Replayed};
 use hotset_sim::{BlockSize, Deletes, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, FileInfo, Held, Meta, Tables};
 
-/// What a replay can be asked for besides a policy and a size.
+/// The options of a replay besides a policy and a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     /// A disk and the clock that goes with it.
@@ -157,7 +157,7 @@ fn run(features: &[Feature]) -> Result<Replayed, String> {
     run_apps(features, 1)
 }
 
-/// What is counted whatever the time. A stream counts an application that is alone, too.
+/// Counts that do not depend on time. A stream counts a single application, too.
 fn counts(replayed: &Replayed) -> Tally {
     Tally { times: None, apps: Vec::new(), ..replayed.tallies[0].clone() }
 }

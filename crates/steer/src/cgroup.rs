@@ -73,7 +73,7 @@ impl Hierarchy {
     ///
     /// # Errors
     ///
-    /// There is no group with a controller of memory.
+    /// The group does not exist or has no controller of memory.
     pub fn group(&self, path: &Path) -> Result<Group, SteerError> {
         let inside = self.root.join(path.strip_prefix("/").unwrap_or(path));
         let found = [path.to_owned(), inside].into_iter().find_map(|folder| Group::at(&folder));
@@ -424,7 +424,7 @@ mod tests {
         let file = fs::File::open(&large).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        // It holds 128 MiB of its own, which its group does not allow at first, and reads a file of 64 MiB.
+        // It holds 128 MiB, more than its group allows at first, and reads a file of 64 MiB.
         let script = "x=$(head -c 128M /dev/zero | tr '\\0' x); cat \"$0\" > /dev/null; echo ${#x}";
         let mut command = Command::new("bash");
         command.args(["-c", script]).arg(&large).stdout(std::process::Stdio::piped());

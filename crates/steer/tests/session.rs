@@ -46,9 +46,9 @@ fn what_could_not_be_told_is_counted_and_asked_of_the_kernel() {
     let touched = Event::Touched { file, first: 0, pages: 1, how: How::Read, process: 0 };
     let feed = Scripted::new([removed, vec![(2, touched), (3, Event::Lost(7))], vec![(4, Event::Lost(1))]]);
     let mut session = session(folder.path(), When::Pays, Box::new(feed)).unwrap();
-    assert_eq!(session.report().pages_resident, PAGES, "what is there when it begins is asked, too");
+    assert_eq!(session.report().pages_resident, PAGES, "pages cached at the start are asked for, too");
     session.step(Duration::ZERO).unwrap();
-    assert_eq!(session.report().pages_resident, 0, "that is what was told");
+    assert_eq!(session.report().pages_resident, 0, "these are the events");
     session.step(Duration::ZERO).unwrap();
     let report = session.report();
     assert_eq!((report.pages_resident, report.rebuilt, report.counts.lost), (PAGES, 1, 7));
@@ -210,7 +210,7 @@ fn files_that_are_told_of_are_steered_from_their_first_page_on() {
     assert_eq!((report.files, report.pages_resident, report.counts.references), (1, 20, 2), "16 and 4 pages");
     session.step(Duration::ZERO).unwrap();
     let report = session.report();
-    assert_eq!((report.rebuilt, report.pages_resident), (1, 8), "what was lost is asked");
+    assert_eq!((report.rebuilt, report.pages_resident), (1, 8), "lost events are asked for");
     session.step(Duration::ZERO).unwrap();
     let report = session.report();
     assert_eq!((report.files, report.pages_resident, report.counts.references), (0, 0, 2), "it is gone");

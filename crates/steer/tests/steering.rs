@@ -256,7 +256,7 @@ fn pages_that_the_kernel_takes_count_if_the_policy_holds_them() {
     kernel.tell(&mut steering, 100);
     kernel.reclaim(file(0), 0, 2 * PAGES);
     kernel.tell(&mut steering, 101);
-    assert_eq!(pages(&steering), (4, 4), "what was read ahead is the kernel's");
+    assert_eq!(pages(&steering), (4, 4), "read-ahead is the kernel's");
     steering.rest();
     kernel.reclaim(file(0), 2 * PAGES, PAGES);
     kernel.tell(&mut steering, 102);
@@ -308,7 +308,7 @@ fn a_huge_folio_that_is_mapped_without_a_word_is_found() {
         kernel.add(file(0), 512, 512);
         kernel.tell(&mut steering, SECOND);
         let before = steering.held();
-        assert_eq!(steering.next().is_some(), is_mapped, "nobody looks where nothing is mapped");
+        assert_eq!(steering.next().is_some(), is_mapped, "files without mappings are not checked");
         if maps {
             kernel.map_silently(file(0), 512);
         }
@@ -324,7 +324,7 @@ fn a_huge_folio_that_is_mapped_without_a_word_is_found() {
     for step in 0..1000 {
         kernel.tell(&mut steering, SECOND + step * LOOK);
     }
-    assert_eq!(steering.next(), None, "what nobody maps is left alone");
+    assert_eq!(steering.next(), None, "files without mappings are left alone");
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn what_does_not_leave_is_tried_again_and_then_left_to_the_kernel() {
         }
         assert_eq!(kernel.pages_of(file(0)), if is_freed { 0 } else { 4 });
         assert_eq!(steering.counts().left_to_kernel, u64::from(!is_freed));
-        assert_eq!(steering.counts().pages_dropped, if is_freed { 4 } else { 0 }, "what has left");
+        assert_eq!(steering.counts().pages_dropped, if is_freed { 4 } else { 0 }, "pages that have left");
         assert_eq!(steering.pending(), 0);
         let drops = kernel.drops_of(file(0));
         assert_eq!(drops, if is_freed { 2 } else { ATTEMPTS as usize });
@@ -414,7 +414,7 @@ fn all_of_it_is_dropped_where_that_is_asked_for_and_the_policy_still_knows_what_
     assert_eq!((before.len(), steering.resident()), (20, 96));
     steering.drop_all();
     kernel.tell(&mut steering, 2);
-    assert_eq!((kernel.pages(), steering.resident()), (4, 4), "but for what is locked");
+    assert_eq!((kernel.pages(), steering.resident()), (4, 4), "except locked pages");
     assert_eq!((steering.counts().pages_dropped, held(&steering)), (92, before));
 }
 
@@ -439,7 +439,7 @@ fn the_mirror_is_rebuilt_when_events_were_lost() {
     kernel.tell(&mut steering, 5 * SECOND);
     kernel.tell(&mut steering, 10 * SECOND);
     assert!(kernel.blocks(PAGES).is_subset(&held(&steering)));
-    assert_eq!(steering.held(), CAPACITY, "what was there is kept as far as it fits");
+    assert_eq!(steering.held(), CAPACITY, "cached pages stay as far as they fit");
 }
 
 #[test]

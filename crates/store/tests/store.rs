@@ -88,10 +88,10 @@ fn stores_of_one_name_are_told_apart() {
         let [key, secret, _] = SECRETS.map(str::to_owned);
         let keys = [("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", secret)];
         let told = keys.iter().chain(told).map(|(name, value)| ((*name).to_owned(), value.clone()));
-        // What comes last counts.
+        // The last one counts.
         let told: std::collections::HashMap<_, _> = told.collect();
         let store = Store::open_with(&Location::parse(location).unwrap(), LIMITS, told).unwrap();
-        assert_eq!(store.identity(), None, "nobody knows before it is asked");
+        assert_eq!(store.identity(), None, "unknown before the first request");
         // It need not understand the question.
         let _ = store.list("", None);
         store.identity().unwrap()
@@ -287,7 +287,7 @@ fn no_more_bytes_move_a_second_than_were_allowed() {
             scope.spawn(move || (0..3).for_each(|step| read(3 * thread + step)));
         }
         scope.spawn(|| store.put("g", vec![1; 1 << 20], false).unwrap());
-        // What moves no bytes waits for nobody.
+        // Calls without bytes do not wait.
         std::thread::sleep(Duration::from_millis(100));
         let asked = Instant::now();
         store.head("f").unwrap();
@@ -315,7 +315,7 @@ fn a_short_read_does_not_wait_for_parts_nor_does_their_end() {
     drop(upload);
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     let asked = s3.take_asked();
-    assert!(asked.iter().any(|asked| asked.method == "DELETE"), "what was begun is given up in the store");
+    assert!(asked.iter().any(|asked| asked.method == "DELETE"), "a begun upload is aborted in the store");
 }
 
 #[test]

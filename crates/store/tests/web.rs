@@ -23,7 +23,7 @@ fn names(page: &Page) -> (Vec<&str>, Vec<&str>) {
     (page.directories.iter().map(String::as_str).collect(), page.objects.iter().map(|object| object.name()).collect())
 }
 
-/// An answer that tells of these files, and of the directory that was asked for.
+/// A listing of these files, and of the requested directory.
 fn listing(directory: &str, hrefs: &[&str]) -> &'static str {
     let mut text = "<?xml version=\"1.0\"?><d:multistatus xmlns:d=\"DAV:\">".to_owned();
     for (href, kind) in [(directory, "<d:collection/>")].into_iter().chain(hrefs.iter().map(|href| (*href, ""))) {
@@ -65,12 +65,12 @@ fn names_of_every_kind_are_listed_and_read() {
         assert_eq!(names(&below), (vec![], vec![object.name()]));
         let size = below.objects[0].size();
         assert_eq!(store.read(&below.objects[0], 0..size).unwrap(), format!("in {}", object.name()).as_bytes());
-        assert_eq!(store.head(&directory).err(), Some(StoreError::Missing), "a directory is no object");
+        assert_eq!(store.head(&directory).err(), Some(StoreError::Missing), "a directory is not an object");
     }
     assert!(!store.list("nothing", None).unwrap().is_there);
     assert_eq!(store.head("nothing").err(), Some(StoreError::Missing));
     assert!(store.identity().unwrap().contains("/bucket/data"));
-    // What is asked by HEAD may be the page that a server shows for a directory.
+    // An answer to HEAD may be the page that a server shows for a directory.
     assert!(s3.take_asked().iter().all(|asked| matches!(asked.method.as_str(), "PROPFIND" | "GET")));
 }
 

@@ -1,9 +1,9 @@
-//! A store of objects on this machine, as far away as it is told, for the benches: the files of a folder are objects of
-//! the bucket `bucket`.
+//! A store of objects on this machine, with a chosen latency, for the benches: the files of a folder are objects of the
+//! bucket `bucket`.
 //!
-//! `s3 FOLDER LATENCY_MS CONNECTION_MB_PER_S ALL_MB_PER_S [SLOW_EVERY SLOW_MS]` prints its address, and for each line
-//! that it reads a line of JSON: what it was asked since the last one, and what it sent. A rate of 0 is no limit. One
-//! in `SLOW_EVERY` requests takes `SLOW_MS` longer. It ends with its input.
+//! `s3 FOLDER LATENCY_MS CONNECTION_MB_PER_S ALL_MB_PER_S [SLOW_EVERY SLOW_MS]` prints its address. For each line that
+//! it reads, it prints a line of JSON: the requests and the bytes sent since the last one. A rate of 0 sets no limit.
+//! One in `SLOW_EVERY` requests takes `SLOW_MS` longer. It ends with its input.
 
 use std::fs;
 use std::io::{self, BufRead, Write};

@@ -113,13 +113,13 @@ impl Case {
         Case { world, ..self }
     }
 
-    /// What is told of the reference to `key` at `time`.
+    /// The facts of the reference to `key` at `time`.
     pub(crate) fn reference(&self, key: u32, time: u64) -> Reference {
         let weighs = registry::find(self.policy).is_some_and(|entry| entry.asks.weighs(&self.args));
         self.world.reference_for(key, time, self.capacity, weighs)
     }
 
-    /// What is told of each reference of a trace.
+    /// The facts of each reference of a trace.
     pub(crate) fn references(&self, trace: &[u32]) -> Vec<Reference> {
         trace.iter().enumerate().map(|(time, &key)| self.reference(key, time as u64)).collect()
     }

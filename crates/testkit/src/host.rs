@@ -7,9 +7,9 @@ use hotset_core::policy::{Effects, Extra, Note, Slot};
 /// How keys become slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
-    /// Slot = key, for ever. What the policy forgets keeps its number.
+    /// Slot = key, always. A forgotten key keeps its number.
     Fixed,
-    /// The lowest slot that nobody holds; what the policy forgets is given to another key.
+    /// The lowest free slot; a forgotten slot is given to another key.
     Recycled,
 }
 
@@ -119,7 +119,7 @@ impl Effects for Host {
         match self.keys.get(&slot).copied() {
             Some(key) if self.resident.remove(&key) => self.evicted.push(key),
             Some(key) => self.complain(format!("evicted {key} (slot {slot}), which was not resident")),
-            None => self.complain(format!("evicted slot {slot}, which stands for nothing")),
+            None => self.complain(format!("evicted slot {slot}, which is free")),
         }
     }
 
@@ -127,7 +127,7 @@ impl Effects for Host {
         match self.keys.get(&slot).copied() {
             Some(key) if self.resident.insert(key) => self.fetched.push(key),
             Some(key) => self.complain(format!("fetched {key} (slot {slot}), which was resident")),
-            None => self.complain(format!("fetched slot {slot}, which stands for nothing")),
+            None => self.complain(format!("fetched slot {slot}, which is free")),
         }
     }
 
@@ -137,7 +137,7 @@ impl Effects for Host {
 
     fn forget(&mut self, slot: Slot) {
         let Some(key) = self.keys.remove(&slot) else {
-            self.complain(format!("forgot slot {slot}, which stands for nothing"));
+            self.complain(format!("forgot slot {slot}, which is free"));
             return;
         };
         if self.resident.contains(&key) {

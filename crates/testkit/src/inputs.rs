@@ -20,6 +20,6 @@ pub fn trace_path(relative: &str) -> Option<PathBuf> {
 /// there every test must run.
 pub fn skip(reason: &str) {
     assert!(env::var_os("CI").is_none(), "left out, though CI is set: {reason}");
-    // A closed standard error is no reason to fail.
+    // A closed standard error does not fail a test.
     let _ = writeln!(stderr(), "SKIPPED: {reason}");
 }

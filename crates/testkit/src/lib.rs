@@ -1,4 +1,4 @@
-//! What the tests of several rooms share: a slow reference model for every policy, a harness that drives a policy
+//! Shared by the tests of several crates: a slow reference model for every policy, a harness that drives a policy
 //! beside its model, generators of traces. For tests only.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What a reference model is.
+//! Reference models.
 //!
 //! A model is a policy written a second time, from its published statement and not from the fast code: deliberately
 //! slow and plain, on `VecDeque` and `BTreeMap`, over keys instead of slots.
@@ -48,7 +48,7 @@ pub struct Given<'a> {
     pub seed: u64,
     /// The keys of the whole trace, for the policies that know the future.
     pub trace: &'a [u32],
-    /// What is told of each reference of the trace.
+    /// The facts of each reference of the trace.
     pub references: &'a [Reference],
 }
 

@@ -10,7 +10,7 @@ use hotset_core::registry;
 use crate::harness::{Case, Event, future};
 use crate::replay::Counts;
 
-/// What a policy is called for.
+/// The reasons for which a policy is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calls {
     /// Every reference.
@@ -32,7 +32,7 @@ pub fn replay_as(calls: Calls, case: &Case, events: &[Event]) -> Counts {
     replay_told(calls, case, events, &page)
 }
 
-/// The same with what is told of each reference, by key and time, instead of what the case's world tells.
+/// The same with the facts of each reference, by key and time, instead of those of the case's world.
 pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u32, u64) -> Reference) -> Counts {
     let key = |event: &Event| match *event {
         Event::Access(key) | Event::Remove(key) => key + 1,
@@ -58,7 +58,7 @@ pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u3
                     pages.entering = key;
                     let outcome = policy.access(key, tell(key, time), &mut pages);
                     assert_eq!(outcome == Outcome::Hit, was_resident, "{}", case.policy);
-                    assert_ne!(outcome, Outcome::Bypassed, "{}: what is referenced is resident", case.policy);
+                    assert_ne!(outcome, Outcome::Bypassed, "{}: a referenced page is resident", case.policy);
                 }
                 pages.bits[key as usize] = Some(was_resident && calls == Calls::Faults);
                 time += 1;
@@ -96,7 +96,7 @@ impl NextUses for Uses {
 struct Pages {
     /// By slot; `None` if it is not resident.
     bits: Vec<Option<bool>>,
-    /// What is being referenced.
+    /// The page that is being referenced.
     entering: Slot,
     evicted: Vec<Slot>,
 }
@@ -110,7 +110,7 @@ impl Effects for Pages {
     fn forget(&mut self, _slot: Slot) {}
 
     fn fetch(&mut self, slot: Slot, _why: Extra) {
-        unreachable!("slot {slot} is read, which nobody has asked for")
+        unreachable!("slot {slot} is read without a request")
     }
 
     fn take_accessed(&mut self, slot: Slot) -> bool {

@@ -8,7 +8,7 @@ use crate::harness::{Case, future};
 use crate::model::Given;
 use crate::models;
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// References to resident blocks.

@@ -1,8 +1,8 @@
-//! A store that speaks as much of S3 as a mount needs, and fails when it is told to: `GET` and `HEAD` of objects with
-//! `Range` and `If-Match`, listings (`list-type=2`), and what changes objects ([`writing`]), over HTTP/1.1 on this
-//! machine. By WebDAV the same are files ([`webdav`]).
+//! A store with the part of S3 that a mount needs, which fails on request: `GET` and `HEAD` of objects with `Range` and
+//! `If-Match`, listings (`list-type=2`), and changes to objects ([`writing`]), over HTTP/1.1 on this machine. By WebDAV
+//! the same are files ([`webdav`]).
 //!
-//! It checks no signatures; it remembers what it was asked, so that tests can count requests and look at what was sent.
+//! It checks no signatures. It records requests, so that tests can count them and look at their contents.
 
 mod webdav;
 mod writing;
@@ -57,7 +57,7 @@ impl Asked {
 pub enum Fault {
     /// It is answered with this status; the body repeats all that was sent, as stores do.
     Status(u16),
-    /// It is told to ask this address, by this status.
+    /// It redirects to this address, by this status.
     Elsewhere(u16, SocketAddr),
     /// Of the body come so many bytes only, then the connection ends.
     Cut(usize),
@@ -69,7 +69,7 @@ pub enum Fault {
     Repeated(&'static str, &'static str),
     /// The answer comes so much later.
     Late(Duration),
-    /// The same, and it tells of when the store was asked.
+    /// The same, with the time of each request to the store.
     Old(Duration),
     /// The connection ends without an answer.
     Closed,
@@ -88,10 +88,10 @@ pub struct Link {
     pub all: u64,
 }
 
-/// Sends no more bytes a second than it is told.
+/// Sends at most this number of bytes a second.
 #[derive(Default)]
 struct Pace {
-    /// When all that was sent so far has gone through.
+    /// The time at which all bytes sent so far are through.
     free: Option<Instant>,
 }
 
@@ -99,7 +99,7 @@ struct Pace {
 const PIECE: usize = 64 << 10;
 
 impl Pace {
-    /// So many bytes more are to be sent; gives when they have gone through.
+    /// Sends so many bytes more; returns the time at which they are through.
     fn add(&mut self, bytes: usize, rate: u64) -> Option<Instant> {
         let time = Duration::from_nanos((bytes as u64 * 1_000_000_000).checked_div(rate)?);
         let now = Instant::now();
@@ -115,7 +115,7 @@ type Faults = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
 /// The bytes of an answer, or of an object.
 type Body = Arc<Vec<u8>>;
 
-/// What is behind the question mark of an address.
+/// The part of an address behind the question mark.
 type Query = BTreeMap<String, String>;
 
 struct Shared {
@@ -180,7 +180,7 @@ impl S3 {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = serving.clone();
-                // A client that goes away is no failure.
+                // A client that goes away does not fail the store.
                 thread::spawn(move || drop(shared.serve(stream)));
             }
         });
@@ -247,7 +247,7 @@ impl S3 {
         self.shared.speaks_webdav.store(false, Ordering::Relaxed);
     }
 
-    /// From now on versions are told apart so, by WebDAV and where bytes are read.
+    /// From now on versions are compared in this way, by WebDAV and where bytes are read.
     pub fn set_tags(&self, tags: Tags) {
         *lock(&self.shared.tags) = tags;
     }
@@ -285,7 +285,7 @@ struct Answer {
     body: Body,
     /// The part of the body that is sent.
     part: Range<usize>,
-    /// What the header says; of a `HEAD` without a body.
+    /// The answer in the header; of a `HEAD` without a body.
     length: usize,
 }
 
@@ -378,7 +378,7 @@ impl Shared {
                 stream.write_all(std::mem::take(&mut sent).as_bytes())?;
                 self.send(&mut stream, body, link, &mut pace)?;
             }
-            // Who has all of it may ask again at once.
+            // A client that has all of it may ask again at once.
             drop(under_way);
             stream.write_all(sent.as_bytes())?;
             self.send(&mut stream, last, link, &mut pace)?;
@@ -477,7 +477,7 @@ fn send_endless(stream: &mut TcpStream, answer: &Answer, more: &[u8]) -> io::Res
     write!(stream, "HTTP/1.1 {status} Status\r\nConnection: close\r\n{headers}\r\n")?;
     stream.write_all(answer.bytes())?;
     loop {
-        // Until whoever reads has had enough.
+        // Until the reader closes.
         stream.write_all(more)?;
     }
 }
@@ -526,7 +526,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// Text with `%20` and the like.
+/// Text with `%20` and similar codes.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

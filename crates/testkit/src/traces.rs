@@ -13,8 +13,7 @@ pub fn all(keys: u32, length: u32) -> impl Iterator<Item = Vec<u32>> {
     })
 }
 
-/// Those of them that first meet the keys in order: all that there are, to a policy that is told nothing of a key but
-/// its number.
+/// Those of them that first use the keys in order: a policy that sees only a key's number cannot tell the others apart.
 pub fn all_in_order(keys: u32, length: u32) -> impl Iterator<Item = Vec<u32>> {
     all(keys, length).filter(|trace| {
         let mut next = 0;

@@ -1,4 +1,4 @@
-//! What the tests tell of a reference besides its key: where the block lies, who refers to it and how.
+//! The facts of a reference besides its key: the place of the block, the application and the operation.
 
 use hotset_core::classify::Class;
 use hotset_core::policy::{App, Object, Reference};
@@ -19,7 +19,7 @@ pub struct World {
     pub class_lasts: u64,
     /// One key in so many belongs to no object.
     pub loose: u32,
-    /// What the heaviest blocks weigh.
+    /// The weight of the heaviest blocks.
     pub heaviest: u32,
     /// Storage takes more for some blocks than for others.
     pub has_store: bool,
@@ -47,7 +47,7 @@ impl World {
     /// Objects of many sizes, which change now and then.
     pub const OBJECTS: World = World { heaviest: 5, ..World::PLAIN };
 
-    /// What is told of the reference to `key` at `time`.
+    /// The facts of the reference to `key` at `time`.
     pub fn reference(self, key: u32, time: u64) -> Reference {
         let mixed = (time ^ u64::from(key) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Reference {
@@ -97,7 +97,7 @@ impl World {
         Reference { weight: if weighs { reference.weight.min(capacity) } else { 1 }, ..reference }
     }
 
-    /// What is told of each reference of a trace.
+    /// The facts of each reference of a trace.
     pub fn references(self, trace: &[u32]) -> Vec<Reference> {
         trace.iter().enumerate().map(|(time, &key)| self.reference(key, time as u64)).collect()
     }

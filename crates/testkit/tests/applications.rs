@@ -1,4 +1,4 @@
-//! Caches divided among applications: their laws, and what a host hears of decisions.
+//! Caches divided among applications: their laws, and the decisions that a host receives.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ fn one_application_has_the_whole_cache() {
     }
 }
 
-/// What anybody promised changes nothing of these.
+/// No promise changes these.
 #[test]
 fn decisions_are_told_and_never_exceed_the_cache() {
     let names: Vec<String> = (0..5).map(|app| format!("app {app}")).collect();
@@ -70,7 +70,7 @@ fn utility_gives_room_where_it_helps() {
     let (mut ucp, mut equal) =
         (Cache::<Ucp>::new("ucp(interval=1000)", 100, &[]), Cache::<Equal>::new("equal", 100, &[]));
     for time in 0..20_000u32 {
-        // Application 0 scans, application 1 goes round 80 blocks.
+        // Application 0 scans, application 1 loops over 80 blocks.
         let (app, block) = if time % 2 == 0 { (0, 1000 + time / 2) } else { (1, time / 2 % 80) };
         ucp.refer(app, block);
         equal.refer(app, block);

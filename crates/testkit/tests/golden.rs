@@ -1,4 +1,4 @@
-//! Hit counts on real traces, to the last hit. A row is named by a spec; one that nobody knows is an error.
+//! Hit counts on real traces, to the last hit. A row is named by a spec; an unknown one is an error.
 
 use hotset_core::policy::PolicySpec;
 use hotset_testkit::replay::replay;

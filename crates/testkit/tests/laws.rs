@@ -1,4 +1,4 @@
-//! Laws that every registered policy obeys, and hand-sized traces whose counts can be checked on paper.
+//! Laws that every registered policy obeys, and small traces whose counts can be checked on paper.
 
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
     }
 }
 
-/// What a policy keeps is bounded by the blocks that there are, not by what a user asks for.
+/// The memory of a policy is bounded by the number of blocks, not by the size that a user gives.
 #[test]
 fn a_capacity_far_above_the_footprint_is_no_trouble() {
     let trace: Vec<u32> = (0..40).chain(0..40).collect();
@@ -65,7 +65,7 @@ fn nobody_beats_the_bounds() {
             assert!(bypassing >= bound);
             for entry in selection::policies().filter(|entry| !entry.info.offline) {
                 let counts = replay(&Case::new(entry.info.name, capacity), &trace);
-                // Who reads ahead may hit more often, but cannot read less.
+                // A policy that reads ahead may hit more often, but cannot read less.
                 let reached = counts.hits.saturating_sub(counts.fetches);
                 let bound = if counts.bypasses > 0 { bypassing } else { bound };
                 assert!(reached <= bound, "{} at {capacity} hits {reached} of {bound}", entry.info.name);
@@ -161,7 +161,7 @@ fn lru_1_is_lru() {
     }
 }
 
-/// Blocks of different files are never neighbours, so there are no sequences.
+/// Blocks of different files are never neighbours, so no sequence begins.
 #[test]
 fn seq_without_sequences_is_its_fall_back() {
     let world = World { file_blocks: 1, ..World::default() };
@@ -252,7 +252,7 @@ fn ubm_keeps_as_much_of_a_loop_as_there_is_room() {
     assert_eq!(hits_in_one_file(Case::new("lru", 20), &trace), 0);
 }
 
-/// Six hot blocks, each in a file of its own, and a long scan of a file: only the first block of the run meets the hot
+/// Six hot blocks, each in a separate file, and a long scan of a file: only the first block of the run meets the hot
 /// ones.
 #[test]
 fn ubm_lets_no_scan_touch_the_other_blocks() {
@@ -292,7 +292,7 @@ fn lru_sp_with_lru_managers_is_lru() {
 fn lru_sp_takes_back_a_bad_choice() {
     let case = Case::new("lru-sp", 2).in_world(World { apps: 1, ..World::default() });
     assert_eq!(replay(&case, &[1, 2, 3, 2]).evicted, [2, 1]);
-    assert_eq!(replay(&case, &[1, 2, 3, 1, 2]).evicted, [2, 1], "the spared block was used, so 2 is no reason");
+    assert_eq!(replay(&case, &[1, 2, 3, 1, 2]).evicted, [2, 1], "the spared block was used, so 2 does not count");
 }
 
 /// A process that runs a loop with MRU keeps most of it, and takes nothing from the one that has a small working set.
@@ -313,7 +313,7 @@ fn sarc_without_sequences_is_lru() {
     }
 }
 
-/// Twenty hot blocks, each in a file of its own, and a long scan of a file.
+/// Twenty hot blocks, each in a separate file, and a long scan of a file.
 #[test]
 fn sarc_lets_a_scan_have_little() {
     let hot = |step: u32| 10_000 * (1 + step % 20);

@@ -55,7 +55,8 @@ fn removals_and_resizes() {
     });
 }
 
-/// What was made for the first size has to follow; under all arguments, since what a policy remembers depends on them.
+/// Structures made for the first size have to follow; under all arguments, since the memory of a policy depends on
+/// them.
 #[test]
 fn growing_far_and_shrinking() {
     let events = growing();
@@ -147,7 +148,7 @@ fn selected() -> impl Iterator<Item = &'static Row> {
     models::MODELS.iter().filter(|row| is_selected(row.policy))
 }
 
-/// What a row asks to be tried: specs in worlds.
+/// The trials of a row: specs in worlds.
 fn specs(row: &'static Row) -> impl Iterator<Item = (&'static Row, String, World)> {
     row.specs().flat_map(move |spec| row.worlds.iter().map(move |&world| (row, spec.clone(), world)))
 }
@@ -165,7 +166,7 @@ fn growing() -> Vec<Event> {
     [draw(6, 30), vec![Event::Resize(160)], scan, draw(320, 400), vec![Event::Resize(3)], draw(20, 60)].concat()
 }
 
-/// A host that gives forgotten slots to other blocks cannot tell the future, whose slots stand for one block
+/// A host that gives forgotten slots to other blocks has no known future: there a slot must belong to one block
 /// throughout.
 fn numberings(row: &Row) -> impl Iterator<Item = Numbering> {
     let is_offline = registry::find(row.policy).is_some_and(|entry| entry.info.offline);
@@ -184,8 +185,7 @@ impl ShortTraces {
         ShortTraces { any, in_order: traces::with_first_news(traces::all_in_order(5, length)) }
     }
 
-    /// A policy that is told nothing of a block but its slot is shown no two traces that differ in the names of blocks
-    /// only.
+    /// A policy that sees only slots is tried with one of several traces that differ in the names of blocks only.
     fn check(&self, case: &Case) {
         let needs = registry::find(case.policy).expect("registered").info.needs;
         for (first, trace) in if needs == Needs::NOTHING { &self.in_order } else { &self.any } {

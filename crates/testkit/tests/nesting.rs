@@ -240,7 +240,7 @@ fn built(text: &str, apps: &[App]) -> Result<Box<dyn DynPolicy>, SpecError> {
     spec.entry().asks.build(&setup)
 }
 
-/// Runs references, removals and changes of the capacity; what the policy says is resident is so in the host.
+/// Runs references, removals and changes of the capacity; the residents of the policy are those of the host.
 fn run(text: &str, policy: &mut dyn DynPolicy) -> Host {
     let mut host = Host::default();
     let mut random = 1u64;
@@ -319,7 +319,7 @@ fn every_effect_and_question_reaches_the_host() {
             // A virtual queue sees every reference, so its policy has no bits.
             let has_bits = !text.contains("virtual(probe");
             assert!(bits > 0 && (right == bits || !has_bits), "{text}: {right} of {bits} bits are those of the block");
-            // `virtual` notes and fetches by itself; a level of `demote` may fetch what the other one has.
+            // `virtual` sends notes and fetches itself; a level of `demote` may fetch blocks of the other one.
             let is_exact = !text.contains("virtual");
             assert!(host.notes >= log.notes.get() && (host.notes == log.notes.get() || !is_exact), "{text}: notes");
             let is_exact = is_exact && !text.contains("demote");

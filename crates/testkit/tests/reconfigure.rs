@@ -1,4 +1,4 @@
-//! Arguments that change while a cache is in use: what a scheme has learnt stays, or the change is refused as a whole.
+//! Arguments that change while a cache is in use: a scheme keeps its learnt state, or the change is refused as a whole.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ impl Subject {
         references.map(|time| self.refer(time)).collect()
     }
 
-    /// Three applications, each with blocks of its own: a loop of 40, a hot set of 12 beside a scan, and 130 at random.
+    /// Three applications, each with separate blocks: a loop of 40, a hot set of 12 beside a scan, and 130 at random.
     fn refer(&mut self, time: u64) -> bool {
         let mut random = Random::new(time);
         let app = random.below(3);

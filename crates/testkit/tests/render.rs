@@ -242,7 +242,7 @@ fn a_block_that_left_its_area_gives_its_frame_back() {
         cache.texture(slot);
     }
     let config = |cache: &Cache| (0..50).filter(|&slot| cache.render.contains(slot)).collect::<Vec<Slot>>();
-    assert_eq!((config(&cache), cache.render.len()), (vec![0, 1, 29], 30), "the room of C1");
+    assert_eq!((config(&cache), cache.render.len()), (vec![0, 1, 29], 30), "the space of C1");
     for slot in 30..40 {
         cache.access(slot, CONFIG);
     }
@@ -365,7 +365,7 @@ fn the_literal_rule_turns_into_lru() {
 fn a_users_classes_come_first() {
     let own = Rules::from_toml("[[class]]\nname = \"config\"\nfiles = [\"*.x\"]\n").unwrap();
     let view = Render::view(&args("render").with_rules(Some(own.clone())), 100).unwrap();
-    assert_eq!(view.rules, Some(own), "what is not configuration is texture");
+    assert_eq!(view.rules, Some(own), "all but configuration is texture");
     let other = Rules::from_toml("[[class]]\nname = \"inode\"\n").unwrap();
     let view = Render::view(&args("render").with_rules(Some(other)), 100).unwrap();
     assert_eq!(view.rules, Some(builtin::render()));

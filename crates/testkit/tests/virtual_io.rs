@@ -10,7 +10,7 @@ use hotset_testkit::world::World;
 
 const ALONE: World = World { apps: 1, ..World::PLAIN };
 
-/// What a cache did at one reference.
+/// The decisions of a cache at one reference.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     evicted: Vec<Slot>,

@@ -1,4 +1,4 @@
-//! What the native format costs: bytes a request, and requests a second of CPU written and read, for the traces named.
+//! The cost of the native format: bytes a request, and requests a second of CPU written and read, for the given traces.
 //! A generator with its arguments is a trace, too.
 //!
 //! `cargo run --release -p hotset-trace --example native_speed -- TRACE... 'zipf requests=5000000'`

@@ -15,7 +15,7 @@ use hotset_trace::{Batch, OpenOptions, formats::BUILTIN, open};
 
 const READINGS: usize = 5;
 
-/// What a row is made of: numbers of the size that real traces have.
+/// The fields of a row: numbers of the size that real traces have.
 struct Row {
     number: u64,
     block: u64,

@@ -79,7 +79,7 @@ fn arc_paper() {
     check("public/arc/P12.lis.zst", &["arc"], 13_208_930, 3_153_310);
 }
 
-/// What is said of a column of the trace in CSV that tells nothing of requests.
+/// The message for a column of the trace in CSV that has no fact of requests.
 const UNUSED: &str = "column `version` is not known and not used; --columns gives others of the known names";
 
 /// One trace in four formats: where two of them tell the same fact, they tell it alike of every request. What

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Records the programs beside it, on which nothing was tuned, into the folder given (640 MB), for fresh.toml:
-#   sh experiments/eta/programs/record.sh FOLDER && HOTSET_TRACES=FOLDER hotset experiment experiments/eta/programs/fresh.toml
+# Records the programs in this folder, which were not used for tuning, into the folder given (640 MB), for fresh.toml:
+# sh experiments/eta/programs/record.sh FOLDER && HOTSET_TRACES=FOLDER hotset experiment
+# experiments/eta/programs/fresh.toml
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1" && cd "$1"

@@ -1,4 +1,4 @@
-//! What a package of the command has beside it: completions for shells, and manual pages.
+//! The other files of a package of the command: completions for shells, and manual pages.
 
 use std::fs;
 use std::path::Path;

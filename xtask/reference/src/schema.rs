@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use hotset_sim::results::SCHEMA_VERSION;
 use syn::{Attribute, Expr, Field, Fields, GenericArgument, Item, ItemStruct, Lit, Meta, PathArguments, Type};
 
-/// What is described, in order: a heading, the file and the structure, and what is said of it.
+/// The described structures, in order: a heading, the file and the structure, and the text about it.
 const PARTS: [(&str, &str, &str, &str); 9] = [
     ("A row of `simulate` or `experiment`", "crates/sim/src/results.rs", "Row", "One a trace, policy and size."),
     (
@@ -51,7 +51,7 @@ pub fn page(root: &Path) -> Result<String> {
     );
     for (heading, path, name, said) in PARTS {
         let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-        let file = syn::parse_file(&text).with_context(|| format!("{path} is no Rust"))?;
+        let file = syn::parse_file(&text).with_context(|| format!("{path} is not Rust"))?;
         let found = file.items.into_iter().find_map(|item| match item {
             Item::Struct(item) if item.ident == name => Some(item),
             _ => None,

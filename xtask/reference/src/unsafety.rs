@@ -18,7 +18,7 @@ benchmarks. A crate that has no line has no `unsafe` of its own. `SECURITY.md` s
 /// One `unsafe` of a source file.
 #[derive(Debug, PartialEq)]
 struct Place {
-    /// What it marks: a block, an implementation, a function.
+    /// The marked code: a block, an implementation, a function.
     kind: String,
     /// The comment above that begins with `SAFETY:`, without that word; empty if there is none.
     reason: String,
@@ -29,7 +29,7 @@ pub fn page(root: &Path) -> Result<String> {
     let mut rows = String::new();
     let mut counts = BTreeMap::<String, [usize; 2]>::new();
     for file in source_files(root)?.iter().filter(|file| file.is_rust()) {
-        let places = places(file.text()).with_context(|| format!("{} is no Rust", file.path))?;
+        let places = places(file.text()).with_context(|| format!("{} is not Rust", file.path))?;
         counts.entry(room(&file.path)).or_default()[usize::from(!is_shipped(&file.path))] += places.len();
         for Place { kind, reason } in places {
             writeln!(rows, "| `{}` | {kind} | {reason} |", file.path)?;

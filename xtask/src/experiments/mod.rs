@@ -108,7 +108,7 @@ fn files(pages: &[Page]) -> BTreeMap<String, String> {
     files
 }
 
-/// What is compared, beside the paper: without the greatest and least gains, which the page has.
+/// The compared policies and the paper: without the greatest and least gains, which the page has.
 fn comparisons(experiment: &Experiment) -> String {
     let Some(table) = &experiment.compared else { return String::new() };
     let column = |name: &str| table.head.iter().position(|head| head == name);
@@ -173,7 +173,7 @@ mod tests {
         let files = files(&[page::read("g.md", text).unwrap()]);
         let names: Vec<&str> = files.keys().map(String::as_str).collect();
         assert_eq!(names, ["README.md", "pictures/g-one-over-time.svg", "pictures/g-one-queue.svg"]);
-        // `a` in the first panel, `b` in the second with a hue of its own.
+        // `a` in the first panel, `b` in the second with another hue.
         let time = &files["pictures/g-one-over-time.svg"];
         assert!(
             time.contains("<polyline class=\"c0\" points=\"42.0,")

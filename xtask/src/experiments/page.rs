@@ -34,7 +34,7 @@ pub struct Figure {
     pub table: Table,
 }
 
-/// Cells as they stand there.
+/// Cells as they are on the page.
 #[derive(Default)]
 pub struct Table {
     pub head: Vec<String>,

@@ -34,7 +34,7 @@ struct Part {
 pub struct Picture {
     /// What tells its file from that of the experiment's first.
     pub suffix: &'static str,
-    /// What it shows.
+    /// Its contents.
     pub measure: String,
     pub svg: String,
 }
@@ -113,7 +113,7 @@ fn policies(figure: &Figure) -> Vec<String> {
     }
 }
 
-/// The order to draw policies in: what stands out last, what is grey first.
+/// The order of drawing policies: highlighted ones last, grey ones first.
 fn order(classes: &[String]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..classes.len()).collect();
     order.sort_by_key(|&at| (classes[at] == "a", classes[at] != "z"));
@@ -137,7 +137,7 @@ fn classes(experiment: &Experiment, policies: &[String]) -> Vec<String> {
             return "z".to_owned();
         }
         hues += 1;
-        // What comes after the last hue has the first again, dotted.
+        // Lines after the last hue begin with the first again, dotted.
         format!("c{}{}", (hues - 1) % HUES, if hues > HUES { " d" } else { "" })
     };
     policies.iter().map(class).collect()

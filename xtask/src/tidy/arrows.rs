@@ -74,7 +74,7 @@ pub fn check(path: &str, text: &str) -> Result<Vec<Finding>> {
     else {
         return Ok(Vec::new());
     };
-    let file = syn::parse_file(text).with_context(|| format!("{path} is no Rust"))?;
+    let file = syn::parse_file(text).with_context(|| format!("{path} is not Rust"))?;
     let mut walk = Uses::default();
     walk.visit_file(&file);
     let floor = |name: &str| house.floors.iter().position(|known| *known == name);
@@ -94,7 +94,7 @@ fn folder(path: &str) -> &str {
     path.split('/').next().unwrap_or(path).trim_end_matches(".rs")
 }
 
-/// What code that is no test takes from `crate`, with the lines.
+/// The names that code outside of tests takes from `crate`, with the lines.
 #[derive(Default)]
 struct Uses {
     found: BTreeSet<(usize, String)>,

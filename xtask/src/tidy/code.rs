@@ -11,7 +11,7 @@ const PRINTING: [&str; 4] = ["print", "println", "eprint", "eprintln"];
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
 pub fn check(path: &str, text: &str) -> Result<Vec<Finding>> {
-    let file = syn::parse_file(text).with_context(|| format!("{path} is no Rust"))?;
+    let file = syn::parse_file(text).with_context(|| format!("{path} is not Rust"))?;
     let mut walk = Walk { path, prints: may_print(path), findings: Vec::new() };
     walk.visit_file(&file);
     Ok(walk.findings)

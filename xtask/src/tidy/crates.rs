@@ -43,7 +43,7 @@ pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {
             continue;
         };
         let manifest: Manifest =
-            toml::from_str(file.text()).with_context(|| format!("{} is no manifest", file.path))?;
+            toml::from_str(file.text()).with_context(|| format!("{} is not a manifest", file.path))?;
         let Some((_, below)) = CRATES.iter().find(|(known, _)| *known == name) else {
             let unknown = "no arrows are known for this crate: expected it in the check of crates";
             findings.push(Finding::new(&file.path, 0, unknown));

@@ -95,7 +95,7 @@ fn summary(paths: &HashSet<&str>, file: &SourceFile) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    /// `@` stands for the folder of documents: this file is checked as well.
+    /// `@` is the folder of documents: this file is checked as well.
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let named = |text: &str| text.replace("@/", PAGES);
         let file = |&(path, text): &(&str, &str)| SourceFile { path: named(path), bytes: named(text).into_bytes() };

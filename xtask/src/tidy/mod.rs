@@ -21,7 +21,7 @@ struct Finding {
     path: String,
     /// From 1; 0 means the whole file.
     line: usize,
-    /// What is wrong and what was expected.
+    /// The fault and the expectation.
     message: String,
 }
 

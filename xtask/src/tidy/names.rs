@@ -1,4 +1,4 @@
-//! Hosts know no policy and no parameter of one by its name: what they must know of a policy it declares. A report may
+//! Hosts know no policy and no parameter of one by its name: a policy declares the facts that they need. A report may
 //! name the one that it compares with, in a constant.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ const POLICIES: [&str; 2] = ["crates/core/src/policies/", "crates/core/src/schem
 const HOSTS: [&str; 5] =
     ["crates/sim/src/", "crates/cache/src/", "crates/mount/src/", "crates/steer/src/", "crates/cli/src/"];
 
-/// Every name of a policy in the code of a host that is no test, and every parameter of one that it asks for.
+/// Every name of a policy in a host's code outside of tests, and every parameter of one that it asks for.
 pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {
     let Declared { names, keys } = declared(files)?;
     let mut findings = Vec::new();
@@ -23,7 +23,7 @@ pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {
         if file.path.ends_with("/tests.rs") {
             continue;
         }
-        let parsed = syn::parse_file(file.text()).with_context(|| format!("{} is no Rust", file.path))?;
+        let parsed = syn::parse_file(file.text()).with_context(|| format!("{} is not Rust", file.path))?;
         let mut walk = Words::default();
         walk.visit_file(&parsed);
         let named = walk.words.iter().filter(|(_, word)| names.contains(word)).map(|named| ("the policy", named));
@@ -41,7 +41,7 @@ pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {
 fn declared(files: &[SourceFile]) -> Result<Declared> {
     let mut declared = Declared::default();
     for file in files.iter().filter(|file| file.is_rust() && is_in(&file.path, &POLICIES)) {
-        let parsed = syn::parse_file(file.text()).with_context(|| format!("{} is no Rust", file.path))?;
+        let parsed = syn::parse_file(file.text()).with_context(|| format!("{} is not Rust", file.path))?;
         declared.visit_file(&parsed);
     }
     Ok(declared)
@@ -81,11 +81,11 @@ fn text_of(expression: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// The texts in code that is no test and no constant, with their lines.
+/// The texts in code outside of tests and constants, with their lines.
 #[derive(Default)]
 struct Words {
     words: Vec<(usize, String)>,
-    /// What is asked of something that is called `args`.
+    /// The names that are asked of a value called `args`.
     asked: Vec<(usize, String)>,
 }
 

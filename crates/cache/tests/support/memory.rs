@@ -23,7 +23,7 @@ pub struct Memory {
     is_past: AtomicBool,
     /// Errors that the next reads or writes fail with; `None` lets one through.
     pub faults: Mutex<VecDeque<Option<i32>>>,
-    /// The most bytes that one call moves; 0 is no limit.
+    /// The most bytes that one call moves; 0 sets no limit.
     pub most: AtomicU64,
     /// Microseconds that a read takes.
     pub delay_us: AtomicU64,

@@ -1,4 +1,4 @@
-//! What the tests that run programs share.
+//! Shared by the tests that run programs.
 #![allow(dead_code, reason = "not every file of tests uses all of it")]
 
 use std::path::Path;
@@ -17,7 +17,7 @@ pub fn can_ask_page_cache() -> bool {
     can_record(&Choice { page_cache: true, ..Choice::default() })
 }
 
-/// The same for who does without it.
+/// The same for callers without it.
 pub fn has_page_cache() -> bool {
     Calls::open(&Choice { page_cache: true, ..Choice::default() }).is_ok()
 }

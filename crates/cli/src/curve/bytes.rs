@@ -32,7 +32,7 @@ pub(super) fn show(name: &str, curves: &ByteCurves, metric: Metric) -> Result<()
     Ok(writeln!(out, "{}", human::wrap(&text, style::width()))?)
 }
 
-/// What a sample is and how far its curves may be off.
+/// The size of a sample, and the expected error of its curves.
 fn estimated(sampling: &Sampling, curves: &ByteCurves) -> String {
     let (objects, rate) = (human::counted(sampling.sampled_blocks, "object"), human::percent(sampling.sampling_rate));
     let mean = curves.footprint as f64 / curves.distinct.max(1) as f64;

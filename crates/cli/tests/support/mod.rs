@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a run of `hotset` gave.
+/// The result of a run of `hotset`.
 #[derive(Debug)]
 pub struct Run {
     pub status: i32,
@@ -69,7 +69,7 @@ pub fn hotset_fed(arguments: &[&str], input: &[u8]) -> Run {
     finish(command)
 }
 
-/// A folder of its own that vanishes.
+/// A new folder that is removed in the end.
 pub struct Folder(TempDir);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! A mount by the command, in a process of its own, of a source that ends with the test. Needs /dev/fuse.
+//! A mount by the command, in a separate process, of a source that ends with the test. Needs /dev/fuse.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -88,7 +88,7 @@ impl Mount {
         kill_process(Pid::from_child(self.server.as_ref().unwrap()), signal).unwrap();
     }
 
-    /// Nobody hears what it says from now on.
+    /// Its output is dropped from now on.
     pub fn hang_up(&mut self) {
         self.server.as_mut().unwrap().stderr.take();
     }
@@ -121,7 +121,7 @@ impl Mount {
         started.elapsed()
     }
 
-    /// Ends the process at once; what it has mounted stays.
+    /// Ends the process at once; its mount stays.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         self.server.take().unwrap().wait().unwrap();
@@ -145,7 +145,7 @@ impl Drop for Mount {
     }
 }
 
-/// Unmounts what a test has mounted in another way, once the programs that other tests start have let go of it.
+/// Unmounts a mount that a test has made in another way, once the programs that other tests start have released it.
 pub fn unmount(at: &Path) {
     let started = Instant::now();
     while let Err(error) = rustix::mount::unmount(at, rustix::mount::UnmountFlags::empty()) {

@@ -61,7 +61,7 @@ impl Viewer {
     pub fn interrupt(mut self) -> i32 {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        self.child.wait().unwrap().code().expect("it ends by itself")
+        self.child.wait().unwrap().code().expect("it ends alone")
     }
 }
 

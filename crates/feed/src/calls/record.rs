@@ -119,7 +119,7 @@ pub struct OnFile {
     pub size: u64,
     /// The flags it was opened with.
     pub flags: u32,
-    /// Kind and rights, as in `st_mode`; 0 if there is no file.
+    /// Kind and rights, as in `st_mode`; 0 without a file.
     pub mode: u32,
 }
 

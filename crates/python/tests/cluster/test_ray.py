@@ -18,7 +18,7 @@ import hotset
 import numpy as np
 import pytest
 
-# Before Ray is imported: nobody is told that it runs here.
+# Before Ray is imported: turns its usage statistics off.
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray: Any = pytest.importorskip("ray")
 Cluster: Any = pytest.importorskip("ray.cluster_utils").Cluster
@@ -94,10 +94,10 @@ def test_rows_are_those_of_one_machine(cluster: Any, tmp_path: Path) -> None:
     expected = hotset.sweep(PATHS, POLICIES, SIZES, ops="reads")
     results = hotset.sweep(PATHS, POLICIES, SIZES, ops="reads", on="ray")
     assert bytes_of(results, tmp_path) == bytes_of(expected, tmp_path) and len(results) == 4 * 6 * 3
-    # One trace alone is shared by the nodes.
+    # The nodes share one trace.
     alone = hotset.sweep(PATHS[0], POLICIES, SIZES, ops="reads", on="ray", keep=tmp_path / "kept")
     assert alone == expected[:18] and len(list((tmp_path / "kept").iterdir())) == 2
-    assert not ray.is_initialized(), "what was joined is left again"
+    assert not ray.is_initialized(), "the cluster is left again"
     # What one machine has done counts, and the other way round.
     assert hotset.sweep(PATHS, POLICIES, SIZES, ops="reads", keep=tmp_path / "kept") == expected
 

@@ -65,7 +65,7 @@ pub struct Advisor {
     pub candidates: Vec<PolicySpec>,
     /// What runs today.
     pub today: PolicySpec,
-    /// Another cache that runs today, above or beside that, such as the buffers of a database.
+    /// Another cache of today's set-up, above that one or at its side, such as the buffers of a database.
     pub beside: Vec<PolicySpec>,
     /// The evidence of the recording in addition to its references.
     pub evidence: Evidence,

@@ -1,11 +1,11 @@
-//! Replays on a machine that has a clock and a store, and reads ahead: each application makes its next request when the
-//! one before it is served and its own work is done, so that a cache that hits more lets it finish earlier; and series
-//! over time of what was hit and what is held.
+//! Replays on a machine with a clock, a store and read-ahead, in which each application makes its next request when the
+//! one before it is served and its own work is done. A cache that hits more lets it finish earlier. Also series over
+//! time of hits and residents.
 //!
-//! The work between two requests of an application is the time between them in the trace, the service that they had
-//! there included: traces do not tell it apart. Applications wait for blocks that they read and miss. Whatever is read
-//! or written besides (blocks that a scheme wants, evicted blocks that were written) goes to the same store behind them
-//! and delays whoever comes next.
+//! The work between two requests of an application is the time between them in the trace, which includes their service
+//! there: traces do not separate the two. Applications wait for blocks that they read and miss. All other transfers
+//! (blocks that a scheme fetches, evicted blocks that were written) go to the same store behind them and delay the next
+//! request.
 
 mod files;
 mod lanes;

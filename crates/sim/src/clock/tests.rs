@@ -45,7 +45,7 @@ fn mixed() -> Vec<Request> {
         .collect()
 }
 
-/// What a replay gave.
+/// The results of a replay.
 struct Replayed {
     tally: Tally,
     samples: Vec<Sample>,
@@ -94,7 +94,7 @@ fn who_hits_finishes_earlier() {
     assert_eq!(small.finish, 46 * MS, "the last one misses too");
 }
 
-/// One disk: whoever comes later waits.
+/// One disk: later requests wait.
 #[test]
 fn misses_queue() {
     let both = [read(0, 0, 1), read(1, 2, 1)];
@@ -103,7 +103,7 @@ fn misses_queue() {
     assert_eq!(times.apps[1].service, 18 * MS);
 }
 
-/// Blocks that are written back are on the disk's way, but nobody waits for them but who comes next.
+/// Blocks that are written back occupy the disk; only the next request waits for them.
 #[test]
 fn what_nobody_waits_for_delays_the_next() {
     let write = Request { op: Op::Write as u8, ..read(0, 0, 1) };
@@ -144,7 +144,7 @@ fn sequential_readers_are_read_ahead_of() {
         "only the first block is waited for; the file ends with the last"
     );
     assert_eq!(counts("shared(lru,prefetch=off)", 64), (0, 0, 0));
-    assert_eq!(counts("shared(lru)", 1), (0, 0, 0), "there is no room for it");
+    assert_eq!(counts("shared(lru)", 1), (0, 0, 0), "it does not fit");
     assert_eq!(counts("equal(shared(lru),prefetch=off)", 64), (99, 99, 99), "a policy inside asks for it");
     let mut held = Prepared::Held(references(&self::sequential()));
     let tallies = crate::grid::run(&mut held, &[plan("shared(lru)", 64), plan("lru", 64)], &Silent).unwrap().tallies;
@@ -162,7 +162,7 @@ fn holes_are_read_ahead_as_well() {
     assert_eq!(tally.total.hits, 4);
 }
 
-/// Worked by hand: what is on its way is waited for, and no longer than that.
+/// Worked by hand: a request for blocks in transfer waits for them, and no longer.
 #[test]
 fn a_block_that_is_on_its_way_is_waited_for() {
     let requests = [read(0, 0, 0), read(0, 1, 1), read(0, 30, 2), read(0, 31, 3)];
@@ -172,7 +172,7 @@ fn a_block_that_is_on_its_way_is_waited_for() {
     };
     // Block 0 until 10, and block 1 in the same run. Three hits of 1, of which the first has blocks 2 and 3 read.
     assert_eq!(time("shared(lru)"), (13, 20));
-    // Block 1 is asked for at 11, and is a run of its own, since the disk was idle for 1.
+    // Block 1 is requested at 11, and is a separate run, since the disk was idle for 1.
     assert_eq!(time("shared(lru,prefetch=off)"), (40, 40));
     // A turning disk (seek 5, half a turn 3, 1 a block) has blocks 1 to 3 at 10, 11, 12. Block 1 is asked for at 10.
     let disk = Some("disk(seek=5ms,rotation=6ms,transfer=4000K,hit=1ms)");
@@ -218,7 +218,7 @@ fn intervals_may_be_shares_of_the_run() {
     assert_eq!(of(&timeless, &spec("20%")), of(&timeless, &spec(&fifth.to_string())));
 }
 
-/// The rates of an application alone are measured with reading ahead, as it will run.
+/// The rates of an application alone are measured with read-ahead, as it will run.
 #[test]
 fn profiles_are_read_ahead_for() {
     let both: Vec<Request> =
@@ -231,7 +231,7 @@ fn profiles_are_read_ahead_for() {
     assert_eq!(rates("qos(lru,points=5)").iter().map(|point| point.0).collect::<Vec<_>>(), [1, 16, 32, 48, 64]);
 }
 
-/// `best` hits what the best of all fixed divisions hits, but for what happens until both applications have come.
+/// `best` has the hits of the best fixed division, except for those before both applications have come.
 #[test]
 fn the_best_division_is_as_good_as_any() {
     let requests: Vec<Request> = (0..4000u64)

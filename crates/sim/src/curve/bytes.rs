@@ -63,8 +63,8 @@ pub struct ByteCurves {
 }
 
 impl ByteCurves {
-    /// Scales curves of a sample up to the trace that it was taken from. What the sample holds more or less than its
-    /// share of the references, mostly because hot objects are in or out, counts as hits (SHARDS-adj).
+    /// Scales curves of a sample up to its trace. A surplus or deficit of references in the sample, mostly because hot
+    /// objects are in or out, counts as hits (SHARDS-adj).
     pub(super) fn scale(&mut self, sampling: Sampling, whole: &Whole) {
         let rate = sampling.sampling_rate;
         let up = |count: u64| (count as f64 / rate).round() as u64;

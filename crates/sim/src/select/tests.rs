@@ -150,7 +150,7 @@ fn plans(policies: &str) -> Vec<Plan> {
     PolicySpec::parse_list(policies).unwrap().iter().map(plan).collect()
 }
 
-/// What is counted up to a place and what is counted behind it are together what there is, of every figure.
+/// The counts up to a place and those behind it add up to those of the whole, in every figure.
 #[test]
 fn a_warm_up_takes_away_what_it_counts() {
     let check = |counts: &dyn Fn(&Selection) -> Vec<Tally>| {
@@ -186,7 +186,7 @@ fn a_warm_up_takes_away_what_it_counts() {
     });
 }
 
-/// What is taken out is not there for the cache: as if the trace had been without it.
+/// Excluded requests do not reach the cache: the same as a trace without them.
 #[test]
 fn what_is_taken_out_does_not_reach_the_cache() {
     let reads = &tallies(&only("ops=reads"), "lru", 1 << 30)[0];

@@ -43,7 +43,7 @@ impl Sweep {
         let meta = trace.meta().clone();
         let block_bytes = self.options.block_bytes(&meta);
         if self.is_in_bytes(block_bytes) {
-            let why = "it is told keys and no sizes";
+            let why = "it has keys and no sizes";
             return Err(SimError::InBytes { policy: WHO.to_owned(), why });
         }
         let options = Options { keep_requests: false, keep_times: false, keep_sizes: false, ..self.options.clone() };

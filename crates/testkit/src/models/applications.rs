@@ -8,7 +8,7 @@ use hotset_core::spec::Value;
 use crate::model::{Given, Model, Step};
 use crate::models;
 
-/// How room is divided. Parts are numbered as their applications came.
+/// The division of room. Parts are numbered in the order in which their applications came.
 pub(super) trait Rule {
     fn new(given: &Given<'_>) -> Self;
     fn interval(args: &Args) -> Option<Interval>;
@@ -163,7 +163,7 @@ fn evenly(total: usize, parts: usize) -> Vec<usize> {
     (0..parts).map(|part| (total + parts - 1 - part) / parts).collect()
 }
 
-/// Nobody is left without a block while another has two.
+/// No application is left without a block while another has two.
 fn fill(rooms: &mut [usize]) {
     while let Some(empty) = rooms.iter().position(|room| *room == 0) {
         let most = *rooms.iter().max().expect("there is one");
@@ -233,7 +233,7 @@ struct Account {
     best: f64,
     rate: f64,
     outcomes: Vec<bool>,
-    /// What LRU would hit, and references that it is told of.
+    /// Hits of LRU, and the references that it sees.
     stack: Stack,
     told: f64,
 }
@@ -244,7 +244,7 @@ impl Rule for Qos {
         let rate = |goal: &Argument| match goal {
             Argument::Value(Value::Percent(rate)) => *rate,
             Argument::Value(Value::Time(time)) => (miss - *time as f64) / (miss - hit) * 100.0,
-            other => panic!("{other} is no goal"),
+            other => panic!("{other} is not a goal"),
         };
         let goals = given.args.apps("APP").iter().map(|(name, goal)| (name.clone(), rate(goal).clamp(0.0, 100.0)));
         Qos {
@@ -259,7 +259,7 @@ impl Rule for Qos {
     }
 
     fn interval(args: &Args) -> Option<Interval> {
-        Some(args.interval("interval").expect("the length of the run is told"))
+        Some(args.interval("interval").expect("the length of the run is known"))
     }
 
     fn arrive(&mut self, app: u32) {
@@ -406,7 +406,7 @@ impl Rule for Ucp {
     }
 
     fn interval(args: &Args) -> Option<Interval> {
-        Some(args.interval("interval").expect("the length of the run is told"))
+        Some(args.interval("interval").expect("the length of the run is known"))
     }
 
     fn arrive(&mut self, _: u32) {

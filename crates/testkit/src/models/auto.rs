@@ -16,7 +16,7 @@ use promises::Account;
 
 const FIXED: usize = 23;
 
-/// What is known of a block.
+/// Facts of a block.
 #[derive(Clone, Copy)]
 struct Block {
     last: u32,
@@ -27,7 +27,7 @@ struct Block {
     counted: usize,
     /// Written since it came in.
     is_dirty: bool,
-    /// Uses since it is known but for the first.
+    /// Uses since the block is known, except the first.
     returns: u32,
 }
 
@@ -49,7 +49,7 @@ struct Node {
     value: [f32; 2],
     /// How many times as much block by block.
     apart: f32,
-    /// What was computed and is not used before the next computation.
+    /// Results that are used only by the next computation.
     pending: Option<Pending>,
 }
 
@@ -97,7 +97,7 @@ pub(super) struct Auto {
     /// In no order: one that leaves has its place taken by the last.
     resident: Vec<u32>,
     ghosts: BTreeSet<u32>,
-    /// Whoever left, with its last use then.
+    /// Blocks that have left, with their last use then.
     left: VecDeque<(u32, u32)>,
     /// By key, the block's hash.
     sample: BTreeMap<u32, u32>,
@@ -147,7 +147,7 @@ impl Model for Auto {
         let rate = |goal: &Argument| match goal {
             Argument::Value(Value::Percent(rate)) => *rate,
             Argument::Value(Value::Time(time)) => ((miss - *time as f64) / (miss - hit) * 100.0).clamp(0.0, 100.0),
-            other => panic!("{other} is no goal"),
+            other => panic!("{other} is not a goal"),
         };
         let mut auto = Auto {
             is_by_time: has_costs && ["known", "seconds"].contains(&args.word("value")),
@@ -370,7 +370,7 @@ impl Auto {
         least
     }
 
-    /// The node that stands for a block's flow: another flow may have taken its place.
+    /// The node of a block's flow: another flow may have taken its place.
     fn node(&self, block: Block) -> usize {
         if self.nodes[block.node].generation == block.generation { block.node } else { block.interval }
     }

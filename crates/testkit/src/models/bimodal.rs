@@ -1,4 +1,4 @@
-//! Two places to enter and the duel between them, over any order: what the models of DIP and RRIP share.
+//! Two places to enter and the duel between them, over any order: shared by the models of DIP and RRIP.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Two models, one above the other: what the upper one evicts is referenced in the lower one.
+//! Two models, one above the other: an eviction of the upper one is a reference in the lower one.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ impl Model for Demote {
         }
         let mut evicted = self.gone(evicted);
         let demoted = self.client.resize(client).into_iter().filter(|&victim| !self.stays(victim)).collect();
-        // What the client gives up takes the places that the array's own shrinking left.
+        // Blocks from the client take the places that the array's own shrinking left.
         evicted.extend(self.send_down(demoted, 0));
         evicted
     }
@@ -92,13 +92,13 @@ impl Demote {
         self.is_inclusive && self.array.resident().contains(&victim)
     }
 
-    /// The array is told of a reference to what it has.
+    /// The array receives a reference to a block that it has.
     fn touch(&mut self, key: u32, reference: Reference) -> Vec<u32> {
         let evicted = self.array.access(key, reference).evicted;
         self.gone(evicted)
     }
 
-    /// Of what the array evicts that which the client does not hold either.
+    /// Blocks that the array evicts and that the client does not hold either.
     fn gone(&self, evicted: Vec<u32>) -> Vec<u32> {
         evicted.into_iter().filter(|key| !self.client.resident().contains(key)).collect()
     }

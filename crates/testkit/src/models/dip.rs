@@ -11,7 +11,7 @@ pub(super) type Dip = Bimodal<Recency>;
 pub(super) struct Recency(VecDeque<u32>);
 
 impl Order for Recency {
-    /// There is no word for near insertion: that is `lru`.
+    /// Near insertion has no name here: it is `lru`.
     const MODES: [&'static str; 2] = ["", "bip"];
 
     fn new(_: &Args) -> Recency {

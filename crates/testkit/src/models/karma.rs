@@ -123,7 +123,7 @@ impl Karma {
         self.shared_space = left;
     }
 
-    /// Evicts from a list until there is room for so many more.
+    /// Evicts from a list until this many more blocks fit.
     fn shrink(&mut self, home: Option<Place>, more: usize) -> Vec<u32> {
         let space = home.map_or(self.shared_space, |place| self.spaces.get(&place).copied().unwrap_or(0));
         let looping = home.is_some_and(|place| self.ranges[&place].looping);

@@ -22,7 +22,7 @@ type Counts = BTreeMap<(u32, u32), BTreeMap<u64, f32>>;
 
 pub(super) struct Lhd {
     capacity: usize,
-    /// The capacity that ages are told apart for.
+    /// The capacity that sets the classes of ages.
     scaled_for: usize,
     args: Args,
     now: u64,

@@ -53,7 +53,7 @@ impl Model for Lirs {
             }
             Step::hit()
         } else {
-            // Nothing is forgotten of it while room is made.
+            // Its entry stays during evictions.
             self.stack.retain(|entry| entry.0 != key);
             let evicted = self.shrink_to(self.capacity - weight);
             if state.is_some() || self.lirs() + weight <= self.most_lirs() {

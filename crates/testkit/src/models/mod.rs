@@ -110,8 +110,8 @@ const OBJECTS: &[World] = &[World::PLAIN, World::OBJECTS];
 /// All classes of the attribute caches.
 const SIX_CLASSES: &[World] = &[World { classes: 6, ..World::PLAIN }];
 
-/// At one block of this size the caches in parts have room for a block of each kind, and at a few for no more than the
-/// tests refer to.
+/// At one block of this size the caches in parts can hold a block of each kind; at a few, no more blocks than the tests
+/// refer to.
 const BLOCK_IN_PARTS: u64 = 8 << 10;
 
 /// Every model under the canonical name of its policy.

@@ -45,7 +45,7 @@ impl Model for Opt {
 impl Opt {
     /// Counts one reference; true and moved to the recent end if `key` is resident.
     pub(super) fn renew(&mut self, key: u32) -> bool {
-        assert_eq!(self.trace[self.time], key, "the trace is not the one foretold");
+        assert_eq!(self.trace[self.time], key, "the trace differs from the one prepared");
         self.time += 1;
         let resident = self.order.contains(&key);
         if resident {

@@ -1,6 +1,6 @@
-//! The attribute caches of Richardson's report, and the Unix cache that they are held against: parts for kinds of data,
-//! each an LRU list of blocks of its own size. Blocks come with their class; which requests touch which blocks is not
-//! told here.
+//! The attribute caches of Richardson's report, and the Unix cache that they are compared with: parts for kinds of
+//! data, each an LRU list with one size of block. Blocks come with their class; the blocks of each request are decided
+//! elsewhere.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;

@@ -151,7 +151,7 @@ impl Render {
         }
     }
 
-    /// Blocks of room that a hit in a shadow after so many references is worth.
+    /// The worth of a hit in a shadow after so many references, in blocks of room.
     fn worth(&mut self, area: &'static str, period: u64) -> usize {
         let step = self.args.count("step");
         if self.args.word("weight") == "step" {
@@ -202,7 +202,7 @@ impl Render {
     /// Blocks in free frames are evicted, the last to come first, until the cache has at most so many blocks.
     fn free_frames(&mut self, most: usize) {
         while self.resident().len() > most {
-            self.evicted.push(self.spare.pop().expect("areas alone are not too large"));
+            self.evicted.push(self.spare.pop().expect("the areas together fit"));
         }
     }
 
@@ -254,7 +254,7 @@ impl Render {
         ["t2", "c2", "o2"].into_iter().for_each(|shadow| self.trim(shadow));
     }
 
-    /// Drops the oldest entries of a shadow that is too long. Area and shadow have room for the whole cache.
+    /// Drops the oldest entries of a shadow that is too long. Area and shadow share the size of the whole cache.
     fn trim(&mut self, shadow: &str) {
         let (shadow, room) = match shadow {
             "t2" => (&mut self.t2, self.capacity - self.room.t1),

@@ -1,6 +1,6 @@
-//! RRIP's order as the paper's hardware keeps it: a re-reference prediction value a block, a scan for the first block
-//! with the greatest one, and all raised by one if there is none. The blocks stand in the order in which they were
-//! given their values, and those that entered with the greatest one before them.
+//! RRIP's order as the paper's hardware keeps it: each block has a re-reference prediction value; a scan finds the
+//! first block with the greatest one, and raises all by one if none has it. The blocks stand in the order in which they
+//! were given their values; those that entered with the greatest value come before them.
 
 use std::collections::VecDeque;
 

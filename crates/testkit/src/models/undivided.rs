@@ -1,5 +1,4 @@
-//! Any model, told of blocks of different sizes that share the bytes of a cache. Inodes and directories have small
-//! ones.
+//! Any model, over blocks of different sizes that share the bytes of a cache. Inodes and directories have small ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +9,7 @@ use crate::models;
 
 pub(super) struct Undivided {
     inner: Box<dyn Model>,
-    /// The inner model goes by bytes itself; any other is told how many blocks it may keep.
+    /// The inner model counts bytes itself; any other receives the number of blocks that it may keep.
     goes_by_bytes: bool,
     sizes: [u64; 2],
     /// Bytes of a block of the run, and of the cache.
@@ -51,7 +50,7 @@ impl Undivided {
         evicted
     }
 
-    /// Room for a block that comes in. Where all has fit so far, room for a sixty-fourth more.
+    /// Evicts until a block fits. If all blocks have fit so far, until a sixty-fourth more fits.
     fn make_room(&mut self, size: u64) -> Vec<u32> {
         let evicted = self.shrink(size);
         let blocks = self.of.len();

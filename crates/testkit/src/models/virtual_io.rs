@@ -42,10 +42,10 @@ struct Vrm {
     beyond: f64,
     /// The share of the last quantum in which storage worked, if it follows that.
     load: Option<f64>,
-    /// What a hit counts when units move.
+    /// The weight of a hit when units move.
     weight: f64,
     units: usize,
-    /// What a unit less would lose and one more gain, when that was looked at last.
+    /// The loss of a unit less and the gain of one more, as last computed.
     loss: Option<f64>,
     gain: Option<f64>,
     /// By unit: it is mapped.
@@ -336,7 +336,7 @@ impl VirtualIo {
             if self.used() == self.all_units() {
                 let most = (0..self.queues.len()).filter(|&at| at != part).map(|at| self.queues[at].units).max();
                 let giver = (0..self.queues.len()).find(|&at| at != part && Some(self.queues[at].units) == most);
-                let giver = giver.expect("somebody has the others");
+                let giver = giver.expect("another application has the others");
                 self.queues[giver].units -= 1;
                 changed.insert(giver);
             }
@@ -476,7 +476,7 @@ impl Vrm {
         self.values.iter().sum::<f64>() + self.beyond
     }
 
-    /// What the best mapping of so many units counts beside other applications.
+    /// The weight of the best mapping of so many units beside other applications.
     fn counted(&self, units: usize, unit: usize) -> f64 {
         let (mapped, worth) = self.map(units, unit);
         self.weight * worth + 1e9 * self.hits(&mapped).min(self.promise * self.references())

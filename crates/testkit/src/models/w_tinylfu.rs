@@ -1,5 +1,5 @@
-//! W-TinyLFU on plain lists, most recent first, with the readings that the policy's file gives. The counters of the
-//! sketch stand in a map; which ones belong to a block is part of the statement.
+//! W-TinyLFU on plain lists, most recent first, with the readings in the policy's file. A map holds the counters of the
+//! sketch; the choice of a block's counters is part of the statement.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -45,7 +45,7 @@ impl Tags {
 }
 
 impl Shared {
-    /// When a version was written, as it is told.
+    /// The time at which a version was written, as reported.
     pub(super) fn written(&self, tag: &str) -> String {
         let number = match *lock(&self.tags) {
             Tags::Strong => 0,
@@ -58,7 +58,7 @@ impl Shared {
         format!("Mon, 05 Jan 2026 10:{:02}:{:02} GMT", number / 60, number % 60)
     }
 
-    /// What a path stands for, and perhaps what lies in it.
+    /// The file or folder at a path, with the contents if they are wanted.
     pub(super) fn find(&self, asked: &Asked) -> Answer {
         if !self.speaks_webdav.load(Ordering::Relaxed) {
             return Answer::error(405, asked);

@@ -11,7 +11,7 @@ use super::{Answer, Asked, Body, Query, Shared, decoded, lock};
 /// Parts by their numbers, with etags, of the object with a key, by the numbers of uploads.
 pub(super) type Uploads = HashMap<String, (String, BTreeMap<usize, (Vec<u8>, String)>)>;
 
-/// Headers that tell of the metadata of uploads and objects, by numbers of uploads and etags.
+/// Headers with the metadata of uploads and objects, by numbers of uploads and etags.
 pub(super) type Told = HashMap<String, String>;
 
 /// How such headers begin.

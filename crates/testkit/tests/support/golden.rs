@@ -1,5 +1,4 @@
-//! The files of `golden/` and the traces that they speak of: for the test of the counts and for the command that prints
-//! new ones.
+//! The files of `golden/` and their traces: for the test of the counts and for the command that prints new ones.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ pub struct Trace {
     pub references: usize,
     pub distinct: usize,
     pub sizes: Vec<u32>,
-    /// Where its blocks are taken to lie and who to refer to them; nobody knows it of these traces.
+    /// The assumed places and applications of its blocks; these traces do not have them.
     #[serde(default)]
     world: Surroundings,
     /// By spec, in the order of `sizes`.
@@ -62,7 +61,7 @@ impl Default for Surroundings {
 }
 
 impl Trace {
-    /// A cache of `size` blocks in the world of this trace. Panics if nobody knows the spec.
+    /// A cache of `size` blocks in the world of this trace. Panics if the spec is unknown.
     pub fn case(&self, spec: &str, size: u32) -> Case {
         let Surroundings { file_blocks, apps, classes, class_lasts, heaviest } = self.world;
         Case::of(spec, size).in_world(World { file_blocks, apps, classes, class_lasts, heaviest, ..World::PLAIN })
@@ -95,7 +94,7 @@ pub fn traces(text: &str) -> Vec<Trace> {
 fn blocks(path: &std::path::Path) -> Vec<u64> {
     let mut trace = open(path, BUILTIN, &OpenOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let unit = match trace.meta().addressing {
-        hotset_trace::Addressing::Bytes { unit } => u64::from(unit.expect("a trace with blocks of its own")),
+        hotset_trace::Addressing::Bytes { unit } => u64::from(unit.expect("a trace with a block size")),
         hotset_trace::Addressing::Objects => 0,
     };
     let (mut blocks, mut batch) = (Vec::new(), Batch::new());

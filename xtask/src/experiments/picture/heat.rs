@@ -12,7 +12,7 @@ const SIDES: (f64, f64) = (52.0, 16.0);
 const BAND: f64 = 9.0;
 /// Over a map: its name; under it: the axis.
 const AROUND: (f64, f64) = (22.0, 26.0);
-/// Bands from one position that is told to the next.
+/// Bands from one labelled position to the next.
 const TOLD: usize = 4;
 
 /// The maps one below the other.

@@ -173,7 +173,7 @@ impl Prose {
                 self.in_code = !self.in_code;
             }
             if self.in_code {
-                // Code stands for a noun, so that words on its two sides are not neighbours.
+                // A noun takes the place of code, so that words on its two sides are not neighbours.
                 self.push(line, "`");
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use super::{AGES, Auto, first_age};
 
-/// What is known of an application.
+/// Facts of an application.
 pub(super) struct Account {
     goal: f64,
     /// By what the worth of a block of the application is multiplied.
@@ -10,7 +10,7 @@ pub(super) struct Account {
     references: u64,
     hits: u64,
     is_given_up: bool,
-    /// References, hits, and misses of known blocks of late.
+    /// Recent references, hits, and misses of known blocks.
     lately: [u64; 3],
 }
 
