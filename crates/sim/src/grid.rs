@@ -16,7 +16,8 @@ use rayon::prelude::*;
 
 use crate::clock::{self, Clock, Options, Sample};
 use crate::engine::{
-    Bytes, Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, cells_of, check, check_in_bytes,
+    Bytes, Cell, Dense, DepthsCell, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, WORTH_DEPTHS, cells_of,
+    check, check_in_bytes,
 };
 use crate::error::SimError;
 use crate::expand::Expanded;
@@ -143,6 +144,7 @@ fn run_view(
 ) -> Result<Vec<Ended>, SimError> {
     let future = future_of(trace, plans)?;
     let clock = Clock::new(trace);
+    let can_use_depths = !trace.has_writes() && trace.events().is_empty();
     let run_one = |numbers: &Vec<usize>| {
         let plan = plans[numbers[0]];
         let apps = clock::apps(&clock, plan)?;
@@ -153,16 +155,21 @@ fn run_view(
             advance(trace.ids().len());
             return Ok(vec![replayed]);
         }
-        let directory = Dense::new(trace.addresses.clone());
-        let built = BuildCell { setup, bytes: plan.bytes, directory, trace: trace.facts() };
-        let mut cell = build(plans, numbers, options, built)?;
+        let mut cell: Box<dyn Cell<u32>> = if can_use_depths && numbers.len() >= WORTH_DEPTHS {
+            let sizes: Vec<u32> = numbers.iter().map(|&number| plans[number].capacity).collect();
+            Box::new(DepthsCell::new(&sizes, trace.facts().has_apps))
+        } else {
+            let directory = Dense::new(trace.addresses.clone());
+            let built = BuildCell { setup, bytes: plan.bytes, directory, trace: trace.facts() };
+            build(plans, numbers, options, built)?
+        };
         for window in trace.windows() {
             cell.run(&window);
             advance(window.keys.len() * numbers.len());
         }
         Ok(cell.end())
     };
-    let cells = cells_of(plans, options);
+    let cells = cells_of(plans, options, can_use_depths);
     let ended: Vec<Vec<Ended>> = cells.par_iter().with_max_len(1).map(run_one).collect::<Result<_, SimError>>()?;
     Ok(in_order_of_plans(plans.len(), cells.into_iter().zip(ended)))
 }
@@ -287,7 +294,7 @@ impl Feed {
             };
             Ok((of_cell.into_iter().map(|place| numbers[place]).collect(), cell?))
         };
-        let cells = cells_of(&seeing, options).into_iter().map(cell).collect::<Result<_, SimError>>()?;
+        let cells = cells_of(&seeing, options, false).into_iter().map(cell).collect::<Result<_, SimError>>()?;
         Ok(Feed { shower, cells, begin: 0, groups: Vec::new() })
     }
 

@@ -41,6 +41,7 @@ mod numbering;
 pub mod paging;
 mod prepare;
 mod progress;
+mod recency;
 mod references;
 mod requests;
 pub mod results;

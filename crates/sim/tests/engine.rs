@@ -150,6 +150,34 @@ fn lru_counts_everything_as_the_book_does() {
     }
 }
 
+/// From 32 sizes on, a trace that only reads is counted by stack depths: the same as each size alone, with parts that
+/// are not counted, several windows, equal sizes and sizes beyond the footprint.
+#[test]
+fn many_sizes_of_a_trace_that_only_reads_count_as_each_alone() {
+    let selection = Selection {
+        warmup: Some(Warmup::References(2_000)),
+        count_only: Filter::parse("from=3000").unwrap(),
+        ..Selection::default()
+    };
+    let reads: Vec<Request> =
+        requests(9, 60_000).into_iter().filter(|request| matches!(request.op(), Op::Read | Op::Map)).collect();
+    let options = Options { block: Some(BlockSize::Bytes(4096)), maps: Maps::All, ..Options::default() };
+    let run = |plans: &[Plan]| {
+        let reader = Selected::new(made(&reads, 500), &selection, &options).unwrap();
+        let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
+        grid::run(&mut prepared, plans, &Silent).unwrap().tallies
+    };
+    let sizes = (1..40).rev().chain([7, 60, 61, 90, 300, 100_000]);
+    let plans: Vec<Plan> = sizes.map(|capacity| plan("lru", capacity)).collect();
+    let alone: Vec<Tally> = plans.iter().flat_map(|plan| run(std::slice::from_ref(plan))).collect();
+    assert_eq!(run(&plans), alone);
+    let hits: HashSet<u64> = alone.iter().map(|tally| tally.total.hits).collect();
+    assert!(hits.len() > 30 && alone[0].repeats.hits > 0 && alone[0].apps.len() == 4);
+    // Plans of other policies are unaffected.
+    let mixed: Vec<Plan> = plans.iter().cloned().chain([plan("fifo", 20)]).collect();
+    assert_eq!(run(&mixed)[..plans.len()], alone);
+}
+
 /// A warm-up and writes that are not counted fall between counted references.
 #[test]
 fn sizes_beside_others_leave_out_what_each_alone_leaves_out() {

@@ -4,7 +4,7 @@
 //! top moves down only what is above the topmost hole.
 
 use super::Curve;
-use super::recency::Recency;
+use crate::recency::Recency;
 use crate::references::References;
 
 /// The LRU curve of a trace in which blocks are invalidated.

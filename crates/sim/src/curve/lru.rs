@@ -10,8 +10,8 @@
 
 use hotset_core::parts::prefetch::prefetch;
 
-use super::recency::Recency;
 use super::{Curve, holes};
+use crate::recency::Recency;
 use crate::references::References;
 
 /// References whose distances are found before they are counted, and how far ahead their counters are fetched.

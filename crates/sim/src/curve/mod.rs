@@ -17,7 +17,6 @@ mod lines;
 mod lru;
 mod opt;
 mod parts;
-mod recency;
 mod row;
 mod shards;
 

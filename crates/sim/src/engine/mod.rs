@@ -3,6 +3,7 @@
 mod capacity;
 mod cell;
 mod count;
+mod depths;
 mod directory;
 mod host;
 mod lru_sizes;
@@ -14,6 +15,7 @@ mod timed;
 pub(crate) use capacity::Bytes;
 pub(crate) use cell::{Cell, PolicyCell};
 pub(crate) use count::Count;
+pub(crate) use depths::{DepthsCell, WORTHWHILE as WORTH_DEPTHS};
 pub(crate) use directory::{Dense, Directory, Hashed};
 pub(crate) use host::{Counting, Host, Watch};
 pub(crate) use one_pass::OnePassCell;

@@ -19,6 +19,53 @@ pub(crate) const MOST: usize = 64;
 /// Blocks of the largest cache: a log of blocks has twice as many places.
 pub(crate) const LARGEST: u32 = 1 << 30;
 
+/// Which references of a window hit in caches of which each holds all that the smaller ones hold.
+pub(super) struct Hits {
+    /// By cache, from the smallest on, set where the reference hits.
+    hits: Vec<Vec<u64>>,
+    /// By how many caches miss, the references of the word at hand; the smallest caches miss.
+    missing: Vec<u64>,
+}
+
+impl Hits {
+    pub fn new(caches: usize) -> Hits {
+        Hits { hits: vec![vec![0; WINDOW / 64]; caches], missing: vec![0; caches + 1] }
+    }
+
+    /// The reference at `index` misses in so many caches. Indices come in order.
+    #[inline(always)]
+    pub fn reference(&mut self, index: usize, missing: usize) {
+        self.missing[missing] |= 1 << (index % 64);
+        if index % 64 == 63 {
+            self.note(index / 64);
+        }
+    }
+
+    /// The window has ended after so many references.
+    pub fn finish(&mut self, references: usize) {
+        if !references.is_multiple_of(64) {
+            self.note(references / 64);
+        }
+    }
+
+    /// The hits of each cache, a bit a reference.
+    pub fn by_cache(&self) -> &[Vec<u64>] {
+        &self.hits
+    }
+
+    /// Notes for each cache the hits of a word: those of the smaller ones, and some more.
+    fn note(&mut self, word: usize) {
+        let mut hits = 0;
+        for (of_cache, more) in self.hits.iter_mut().zip(&mut self.missing) {
+            hits |= std::mem::take(more);
+            of_cache[word] = hits;
+        }
+        if let Some(in_none) = self.missing.last_mut() {
+            *in_none = 0;
+        }
+    }
+}
+
 /// LRU at each of some sizes.
 pub(crate) struct OnePassCell<D> {
     lru_sizes: LruSizes,
@@ -28,10 +75,7 @@ pub(crate) struct OnePassCell<D> {
     /// From the smallest cache on, the place of its plan.
     plans: Vec<usize>,
     counts: Vec<Count>,
-    /// By cache, set where the reference hits.
-    hits: Vec<Vec<u64>>,
-    /// By how many caches miss, the references of the word at hand; the smallest caches miss.
-    missing: Vec<u64>,
+    hits: Hits,
     /// By cache, blocks that left dirty.
     write_backs: Vec<u64>,
     /// By slot, the caches in which the block is dirty. Empty before the first write.
@@ -49,8 +93,7 @@ impl<D: Directory> OnePassCell<D> {
             directory,
             slots,
             counts: plans.iter().map(|_| Count::new(&[], trace.has_apps)).collect(),
-            hits: vec![vec![0; WINDOW / 64]; plans.len()],
-            missing: vec![0; plans.len() + 1],
+            hits: Hits::new(plans.len()),
             write_backs: vec![0; plans.len()],
             dirty: Vec::new(),
             plans,
@@ -88,13 +131,10 @@ impl<D: Directory> OnePassCell<D> {
                 self.grow(slot);
             }
             let missing = self.refer_one::<WRITES>(slot);
-            self.missing[missing] |= 1 << (index % 64);
+            self.hits.reference(index, missing);
             if WRITES && window.writes.is_some_and(|words| bits::get(words, index as u64)) {
                 self.dirty.resize(self.dirty.len().max(self.slots as usize), 0);
                 self.dirty[slot as usize] = u64::MAX;
-            }
-            if index % 64 == 63 {
-                self.note(index / 64);
             }
         }
     }
@@ -112,16 +152,6 @@ impl<D: Directory> OnePassCell<D> {
                 directory.forget(leaving);
             }
         })
-    }
-
-    /// Notes for each cache which references of a word hit: those that a smaller one hits, and some more.
-    fn note(&mut self, word: usize) {
-        let mut hits = 0;
-        for (of_cache, more) in self.hits.iter_mut().zip(&mut self.missing) {
-            hits |= std::mem::take(more);
-            of_cache[word] = hits;
-        }
-        self.missing[self.plans.len()] = 0;
     }
 
     #[cold]
@@ -158,12 +188,10 @@ impl<D: Directory> Cell<D::Key> for OnePassCell<D> {
                 self.write_backs = before;
             }
         }
-        if window.keys.len() % 64 > 0 {
-            self.note(window.keys.len() / 64);
-        }
+        self.hits.finish(window.keys.len());
         // Events behind the last reference.
         events.iter().for_each(|event| self.remove(window, event));
-        for (count, hits) in self.counts.iter_mut().zip(&self.hits) {
+        for (count, hits) in self.counts.iter_mut().zip(self.hits.by_cache()) {
             count.add(window, hits, |_| 1);
         }
     }

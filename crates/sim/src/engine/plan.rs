@@ -5,8 +5,8 @@ use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Run, Se
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 
-use super::one_pass;
 use super::tally::ClassFacts;
+use super::{depths, one_pass};
 use crate::clock::{Every, Options};
 use crate::error::SimError;
 
@@ -74,13 +74,18 @@ impl Plan {
 
 /// Which of the plans run as one cell: those of one pass, in as many cells as there are threads or fewer, dealt by size
 /// so that each has as much to do; each other one alone, and on the clock all.
-pub(crate) fn cells_of(plans: &[&Plan], options: &Options) -> Vec<Vec<usize>> {
+///
+/// Plans of one pass that are many run as a single cell by depths, where `can_use_depths`.
+pub(crate) fn cells_of(plans: &[&Plan], options: &Options, can_use_depths: bool) -> Vec<Vec<usize>> {
     let is_shared = !options.is_asked() && !options.costs;
     let (mut together, alone): (Vec<usize>, Vec<usize>) =
         (0..plans.len()).partition(|&number| is_shared && plans[number].is_of_one_pass());
     together.sort_by_key(|&number| plans[number].capacity);
     let cells = together.len().div_ceil(WORTHWHILE).min(rayon::current_num_threads());
-    let cells = cells.max(together.len().div_ceil(one_pass::MOST));
+    let cells = match can_use_depths && together.len() >= depths::WORTHWHILE {
+        true => 1,
+        false => cells.max(together.len().div_ceil(one_pass::MOST)),
+    };
     let dealt = (0..cells).map(|cell| together.iter().copied().skip(cell).step_by(cells).collect());
     dealt.chain(alone.into_iter().map(|number| vec![number])).collect()
 }

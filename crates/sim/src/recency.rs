@@ -29,20 +29,20 @@ const FETCH_LEAF: usize = 16;
 
 /// The LRU stack of blocks named by small numbers.
 #[derive(Debug)]
-pub(super) struct Recency {
+pub(crate) struct Recency {
     /// Position of each block's last use, or [`NOWHERE`].
     places: Vec<u32>,
     marks: Marks,
 }
 
 impl Recency {
-    pub(super) fn new() -> Recency {
+    pub(crate) fn new() -> Recency {
         Recency { places: Vec::new(), marks: Marks::new(GROUP) }
     }
 
     /// References `ids` one after the other and appends the depth at which each was to `depths`: 1 for the youngest
     /// block, 0 for a block that was not on the stack.
-    pub(super) fn touch_all(&mut self, ids: &[u32], depths: &mut Vec<u32>) {
+    pub(crate) fn touch_all(&mut self, ids: &[u32], depths: &mut Vec<u32>) {
         depths.extend(ids.iter().enumerate().map(|(index, &id)| {
             if let Some(&ahead) = ids.get(index + FETCH_PLACE) {
                 prefetch(&self.places, ahead as usize);
@@ -55,26 +55,26 @@ impl Recency {
     }
 
     /// Blocks on the stack.
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.marks.live
     }
 
     /// References `id`: moves it to the MRU end and returns the depth at which it was, 0 if it was not on the stack.
     #[inline(always)]
-    pub(super) fn touch(&mut self, id: u32) -> u32 {
+    pub(crate) fn touch(&mut self, id: u32) -> u32 {
         let depth = self.forget(id);
         self.push(id);
         depth
     }
 
     /// The depth of `id`, 0 if it is not on the stack.
-    pub(super) fn depth(&self, id: u32) -> u32 {
+    pub(crate) fn depth(&self, id: u32) -> u32 {
         let place = self.places.get(id as usize).filter(|place| **place != NOWHERE);
         place.map_or(0, |&place| self.marks.count_from(place as usize))
     }
 
     /// Puts `other`, which is not on the stack, where `id` is.
-    pub(super) fn rename(&mut self, id: u32, other: u32) {
+    pub(crate) fn rename(&mut self, id: u32, other: u32) {
         if other as usize >= self.places.len() {
             self.places.resize(other as usize + 1, NOWHERE);
         }
@@ -83,7 +83,7 @@ impl Recency {
 
     /// Takes `id` off the stack and returns the depth at which it was, 0 if it was not there.
     #[inline(always)]
-    pub(super) fn forget(&mut self, id: u32) -> u32 {
+    pub(crate) fn forget(&mut self, id: u32) -> u32 {
         let Some(place) = self.places.get_mut(id as usize).filter(|place| **place != NOWHERE) else {
             return 0;
         };
