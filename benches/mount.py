@@ -6,11 +6,11 @@ Each row is one working set, read the same way by one process, and one cache; a 
   kernel       the same mount with the kernel's page cache in front, the reader in a control group limited to the memory
   MODE P       the live cache with policy P and the memory; in fast mode the reader is limited as for `kernel`, so that both caches have the memory
   MODE P, command  the same by `hotset mount` with blocks of 64 KiB, on top of the bare mount: only there is a mode steered, in which the reader is not
-               limited, but the kernel keeps what the policy holds of the memory; what of the file is resident at the end is told. `strict` beside it
+               limited, but the kernel keeps what the policy holds of the memory; what of the file is resident at the end is reported. `strict` beside it
                has the same policy, blocks and memory, so that what they hit differs by what the two modes make of the same reads, and by nothing else
 The slow source is a disk that does one thing at a time: SEEK_US for each read that does not go on where the last one ended, and bytes at MB_PER_S.
 The kernel's page cache stands on the very same slow source, since the delay is inside of the mount. A compiler needs more memory than the
-cache, so in the build nobody is limited. The last table has no delay: what the way through a mount costs where the kernel's cache has it all,
+cache, so in the build no process is limited. The last table has no delay: what the way through a mount costs where the kernel's cache has it all,
 beside the source's own directory.
 
 Needs root, /dev/fuse, BPF (for mode steered) and the memory controller of control groups (version 1 or 2), and for the build gcc and the archive of

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a cell of an attribute cache costs beside three plain LRU cells, on one trace, in one run.
+"""The cost of a cell of an attribute cache, compared with three plain LRU cells, on one trace, in one run.
 
     benches/parts.py TRACE [--hotset BIN] [--out FILE.md]
 

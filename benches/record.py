@@ -3,7 +3,7 @@
 
     benches/record.py --hotset target/release/hotset [--rounds 5] [--work build,postgres] [--out FILE]
 
-build: 60 small C files compiled by make -j2, and linked. postgres: a cluster of its own with little shared_buffers, pgbench -S (one client, a fixed count of
+build: 60 small C files compiled by make -j2, and linked. postgres: a new cluster with little shared_buffers, pgbench -S (one client, a fixed count of
 transactions); by strace the server is started under it, by BPF the recording is attached to the server that runs. Times are of the work alone: from its start to
 its end, without what hotset does before and after. Seconds, and the ratio to the work alone (mean of rounds with a 95 % interval, Student). Needs root, strace, a C compiler, make; for postgres initdb, pg_ctl and pgbench on PATH.
 """

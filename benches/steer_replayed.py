@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a policy misses while it steers, beside what the simulator says of a recording of the same reads.
+"""The misses of a policy that steers, and those of the simulator for a recording of the same reads.
 
     benches/steer_replayed.py --hotset target/release/hotset --folder DIR [--policies lirs,lru,s3-fifo] [--memory 128]
 
@@ -24,7 +24,7 @@ from group import Group
 from steer import READER, forget
 
 BLOCK = 64 << 10
-# Added to the policy's size: room for pages that are dropped a little later.
+# Added to the policy's size: a margin for pages that are dropped a little later.
 SPARE = 72 << 20
 
 

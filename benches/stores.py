@@ -2,7 +2,7 @@
 """A store of objects mounted by hotset, by rclone (`--vfs-cache-mode full`) and by s3fs with its cache, all in one run.
 
 The store (`crates/testkit/examples/s3.rs`) stands on this machine: each request takes LATENCY_MS before its first byte comes, a connection has
-CONNECTION_MB_PER_S, all together ALL_MB_PER_S; it counts what it is asked, and what it sends. Each job has a mount of its own, new, with nothing cached:
+CONNECTION_MB_PER_S, all together ALL_MB_PER_S; it counts what it is asked, and what it sends. Each job has a mount, new, with nothing cached:
   first read   a big file from its begin to its end, 1 MiB a call; then again, which is a row of its own
   grep         `grep -r` over a tree of small files; then again
   build        sources in C are compiled, two at a time, what comes out lies elsewhere; then again
@@ -38,7 +38,7 @@ from group import Group
 
 MIB = 1 << 20
 
-# MiB of its file system that s3fs keeps free, since it wants room for eight parts of five.
+# MiB of its file system that s3fs keeps free, since it keeps space for eight parts of five.
 KEPT_FREE = 64
 
 # MiB that compilers may have.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Files copied into a store of objects that is mounted by hotset, by rclone and by s3fs, all in one run.
 
-The store is that of stores.py: each request takes LATENCY_MS, a connection has CONNECTION_MB_PER_S, all together ALL_MB_PER_S. Each job has a mount of its own:
+The store is that of stores.py: each request takes LATENCY_MS, a connection has CONNECTION_MB_PER_S, all together ALL_MB_PER_S. Each job has a new mount:
   one       `cp` of a file of BIG_MB
   many      `cp -r` of FILES small files in eight directories
 It ends when the store has all of it: rclone's `cp` returns before that (`--vfs-cache-mode writes` sends files later), so the store is looked at until it is
-complete, and both times are told.
+complete, and both times are reported.
 
 Needs root, /dev/fuse, rclone and s3fs. Build first:
   cargo build --release --bin hotset

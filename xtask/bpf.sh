@@ -14,7 +14,7 @@ if [ "${1:-}" != --check ]; then
     for object in $objects; do compile $object $object.bpf.o; done
     compiler >compiler.txt
 elif ! command -v clang >/dev/null 2>&1; then
-    echo "NOT RUN: the programs of BPF are not compared with their sources: there is no clang here"
+    echo "NOT RUN: the programs of BPF are not compared with their sources: clang is missing here"
 elif [ "$(compiler)" != "$(cat compiler.txt)" ]; then
     for object in $objects; do compile $object /dev/null; done
     echo "NOT RUN: the programs of BPF build, but they were made by $(cat compiler.txt), and $(compiler) may give other bytes"

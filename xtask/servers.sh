@@ -163,7 +163,7 @@ if command -v rclone >/dev/null; then
     wait_for 7472
     try_web http://127.0.0.1:7472/ rclone
 else
-    echo "servers: NOT TRIED: there is no rclone" >&2
+    echo "servers: NOT TRIED: rclone is missing" >&2
 fi
 
 if [ -e /usr/lib/nginx/modules/ngx_http_dav_ext_module.so ]; then
@@ -191,7 +191,7 @@ END
         fail "a server without WebDAV was mounted"
     grep -q 'answers 405 to PROPFIND' "$work/mounted" || fail "without WebDAV: $(cat "$work/mounted")"
 else
-    echo "servers: NOT TRIED: there is no nginx with dav-ext" >&2
+    echo "servers: NOT TRIED: nginx with dav-ext is missing" >&2
 fi
 
 if [ -e /usr/lib/apache2/modules/mod_dav_fs.so ]; then
@@ -218,5 +218,5 @@ END
     wait_for 7474
     try_web http://127.0.0.1:7474 Apache
 else
-    echo "servers: NOT TRIED: there is no Apache with mod_dav" >&2
+    echo "servers: NOT TRIED: Apache with mod_dav is missing" >&2
 fi

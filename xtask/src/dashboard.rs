@@ -19,7 +19,7 @@ const PAGES: [&str; 2] = ["page.html", "live.html"];
 pub fn run(root: &Path, check: bool) -> Result<()> {
     let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|output| output.status.success());
     if check && !has_npm {
-        eprintln!("dashboard: NOT CHECKED: there is no npm to build the pages in {COMMITTED} with");
+        eprintln!("dashboard: NOT CHECKED: npm is missing to build the pages in {COMMITTED} with");
         return Ok(());
     }
     output_of(root, "npm", &["--prefix", "dashboard", "ci", "--silent"])?;

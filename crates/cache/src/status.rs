@@ -54,7 +54,7 @@ pub struct Status {
     pub apps: Vec<Named>,
     /// By class; empty when the scheme does not tell classes apart.
     pub classes: Vec<Named>,
-    /// What the scheme has learnt, the most important first, if it reports that.
+    /// The learnt state of the scheme, the most important first, if it reports that.
     pub explained: Vec<Explained>,
 }
 
@@ -132,7 +132,7 @@ impl Status {
 }
 
 impl FileCache {
-    /// What the scheme has learnt and does with that, the most important first. Empty if it reports nothing, and for
+    /// The learnt state of the scheme and its use, the most important first. Empty if it reports nothing, and for
     /// the moment in which it learns.
     pub fn explain(&self) -> Vec<Explained> {
         self.shared.look().explain(usize::MAX)

@@ -64,7 +64,7 @@ fn what_is_imported_or_mixed_is_chosen_alike() {
     let shown = hotset(&["experiment", &folder.path("e.toml")]).good().out;
     assert!(shown.contains("Of each trace: only ops=reads,app=7[01],from=10s,to=5000, warm-up 20%"), "{shown}");
     let refused = experiment("warmup = \"x\"\n");
-    assert!(refused.err.contains("e.toml, warmup: \"x\" is no warm-up: expected a share (20%)"), "{refused:?}");
+    assert!(refused.err.contains("e.toml, warmup: \"x\" is not a warm-up: expected a share (20%)"), "{refused:?}");
     let nothing = hotset(&["import", &trace, "-o", &out, "--file", "["]);
     assert!(nothing.err.contains("--file: the pattern \"[\" cannot be read"), "{nothing:?}");
 }

@@ -17,6 +17,7 @@ sizes = "30 blocks,50%"
 only = "app=one,ops=reads"
 warmup = "10%"
 deletes = "ignore"
+ttl = "ignore"
 "#;
 
 /// An experiment, and its rows as this machine has them.
@@ -60,7 +61,7 @@ fn rows_of_another_program_are_as_good_as_those_of_this_one() {
     let asked: Value = serde_json::from_str(asked).unwrap();
     assert_eq!((&asked["policies"], &asked["sizes"]), (&"lru,2q(kin=30%),opt".into(), &"30 blocks,50%".into()));
     let expected = serde_json::json!({
-        "on": "ray://a:1", "keep": "k", "maps": "auto", "deletes": "ignore", "app": ["one"], "file": [],
+        "on": "ray://a:1", "keep": "k", "maps": "auto", "deletes": "ignore", "ttl": "ignore", "app": ["one"], "file": [],
         "exclude": [], "ops": "reads", "warmup": "10%",
     });
     assert_eq!(asked["options"], expected);

@@ -189,7 +189,7 @@ fn a_mount_that_is_told_to_end_does_so_with_the_last_close() {
         thread::yield_now();
     }
     file.write_all(b"open files go on").unwrap();
-    assert_eq!(fs::metadata(mount.at("f")).unwrap().len(), 20);
+    assert_eq!(fs::metadata(mount.at("f")).unwrap().len(), 16);
     assert_eq!(File::open(mount.at("g")).unwrap_err().raw_os_error(), SHUT);
     assert_eq!(File::create(mount.at("h")).unwrap_err().raw_os_error(), SHUT);
     assert_eq!(fs::read_dir(mount.at("")).unwrap_err().raw_os_error(), SHUT);

@@ -255,7 +255,7 @@ fn a_web_server_that_cannot_be_served_is_refused_before_it_is_mounted() {
         (Some(Fault::Text("<html></html>")), "the store's answer is not what was expected"),
         (
             Some(Fault::Status(401)),
-            "lets nobody list it without credentials (401 or 403 to PROPFIND), and web servers are given none",
+            "lists it only with credentials (401 or 403 to PROPFIND), and web servers are given none",
         ),
         (None, "this is a file: expected the address of a directory"),
     ] {

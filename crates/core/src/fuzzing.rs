@@ -75,7 +75,7 @@ pub fn classes(text: &str) {
 fn check(text: &str, error: &SpecError) {
     assert!(!error.message.trim().is_empty());
     if let Some(place) = &error.at {
-        assert!(text.get(place.clone()).is_some(), "{place:?} is no place in {text:?}");
+        assert!(text.get(place.clone()).is_some(), "{place:?} is outside of {text:?}");
     }
     assert!(error.render(text).starts_with(&error.message));
 }

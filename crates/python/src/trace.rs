@@ -286,12 +286,12 @@ impl Trace {
         let words = Arc::new(std::sync::Mutex::new(Vec::<u64>::new()));
         let gathered = Arc::clone(&words);
         let about = self.scan(py, move |batch| {
-            let mut words = gathered.lock().expect("nobody else writes");
+            let mut words = gathered.lock().expect("no other writer");
             words.extend_from_slice(batch);
         })?;
         // Another thread may have told meanwhile: the same.
         let _ = self.about.set(about);
-        let words = std::mem::take(&mut *words.lock().expect("nobody writes any more"));
+        let words = std::mem::take(&mut *words.lock().expect("the writers have ended"));
         Ok(words.into_pyarray(py))
     }
 

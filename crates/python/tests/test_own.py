@@ -79,7 +79,7 @@ def test_what_makes_no_sense_is_refused(workload: Workload) -> None:
     refused: list[tuple[Any, dict[str, Any], str]] = [
         (keys, {"every": 10}, "every needs policies of the list"),
         (workload("tpcc"), {"store": "nvme"}, "store needs policies of the list"),
-        (sized, {"sizes": "64K"}, "it is told keys and no sizes: expected a number of objects"),
+        (sized, {"sizes": "64K"}, "it has keys and no sizes: expected a number of objects"),
         (workload("tpcc"), {"memory": "64K"}, "a policy of your own needs every distinct block numbered"),
         (keys, {"policies": [Lru, "lrv"]}, "did you mean lru"),
     ]

@@ -44,7 +44,7 @@ impl Stored {
         match store.head("") {
             Ok(object) => Ok(Stored { store: Arc::new(store), object }),
             Err(StoreError::Denied) if location.is_web() => Err(StoreError::Settings(
-                "the server lets nobody read it without credentials (401 or 403), and web servers are given none: let another program fetch \
+                "the server sends it only with credentials (401 or 403), and web servers are given none: let another program fetch \
                  it, such as curl, and read what it gives"
                     .to_owned(),
             )),

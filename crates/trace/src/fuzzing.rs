@@ -62,7 +62,7 @@ pub fn parse(format: &Format, bytes: &[u8]) {
     match (strict, skipping) {
         (Ok(Outcome { requests, skipped }), skipping) => {
             assert_eq!(skipped, 0, "a reader that does not skip has skipped");
-            let skipping = skipping.expect("what can be read can be read while skipping");
+            let skipping = skipping.expect("a readable trace can be read while skipping");
             assert_eq!((skipping.requests, skipping.skipped), (requests, 0), "skipping changes a sound trace");
         }
         (Err(_), Ok(skipping)) => assert!(skipping.skipped > 0, "a record is malformed, but nothing was skipped"),

@@ -17,7 +17,7 @@ const PARTS: [(&str, &str, &str, &str); 9] = [
         "In every such row, and in each of its applications and classes.",
     ),
     (
-        "What was chosen",
+        "The choice",
         "crates/sim/src/results.rs",
         "Choice",
         "In every row of a cache and in every point of `curve`; `docs/reference/choosing.md` says how it is written.",
@@ -28,7 +28,7 @@ const PARTS: [(&str, &str, &str, &str); 9] = [
         "A row of `simulate --series`",
         "crates/sim/src/results.rs",
         "SeriesRow",
-        "One an application and stretch of time, in a file of its own.",
+        "One an application and stretch of time, in a separate file.",
     ),
     ("A row of a trace of memory", "crates/sim/src/paging/rows.rs", "PagingRow", "One a policy and size."),
     ("A point of `curve`", "crates/sim/src/curve/row.rs", "CurveRow", "One a policy and size."),

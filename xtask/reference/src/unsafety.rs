@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn blocks_functions_and_what_macros_hold_are_found_with_their_reasons() {
-        let text = "fn f() {\n    g();\n    // SAFETY: nobody\n    // looks.\n    let x =\n        unsafe { g() };\n    assert!(unsafe { g() });\n}\n\
+        let text = "fn f() {\n    g();\n    // SAFETY: no caller\n    // looks.\n    let x =\n        unsafe { g() };\n    assert!(unsafe { g() });\n}\n\
                     // SAFETY: as it does.\nunsafe impl A for B {\n    unsafe fn h() {}\n}\n";
         let found = places(text).unwrap();
         let place = |kind: &str, reason: &str| Place { kind: kind.to_owned(), reason: reason.to_owned() };

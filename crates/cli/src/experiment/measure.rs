@@ -78,7 +78,7 @@ impl Measure {
         matches!(self, FaultsPerMillionReferences | FaultsPerMillionInstructions | RefaultDistanceToClock)
     }
 
-    /// Its value in a row, for these classes together if there are any; `None` if the row does not have it.
+    /// Its value on a row, for these classes together if there are any; `None` if the row does not have it.
     pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
         match row {
             AnyRow::Cache(row) if self == Measure::PromisesKept => {
@@ -106,7 +106,7 @@ impl Measure {
         }
     }
 
-    /// The parts of [`Measure::TransfersPerReference`] in a row, each including those before it; the last is the whole.
+    /// The parts of [`Measure::TransfersPerReference`] on a row, each including those before it; the last is the whole.
     /// Empty for memory.
     pub fn stack(row: &AnyRow) -> Vec<(&'static str, f64)> {
         let AnyRow::Cache(row) = row else { return Vec::new() };

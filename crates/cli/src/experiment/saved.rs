@@ -5,7 +5,7 @@ use super::row::AnyRow;
 
 /// The share of the cache that is saved, in percent: the mean over all sizes at which the other policy's hit ratio is
 /// in the range. Hit ratios are means over all traces, as papers plot them, or, if requested, the size at a share of
-/// the other policy's best hit ratio is used. `None` if there is no such size, or the policy never hits as much.
+/// the other policy's best hit ratio is used. `None` without such a size, or the policy never hits as much.
 pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> Option<f64> {
     let (ours, other) = (curve(file, &compare.better, traces), curve(file, &compare.than, traces));
     if let Some(share) = compare.saved_best {

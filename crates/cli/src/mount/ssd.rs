@@ -111,7 +111,7 @@ impl Ssd {
                     .map_err(|error| Failure::Work(format!("cannot look at {}: {error}", directory.display())))?;
                 if name.is_none() {
                     tell(&format!(
-                        "nobody can tell for certain after a restart which files of {} are which, by their inodes and times: what --ssd keeps of \
+                        "after a restart the files of {} cannot be identified for certain by their inodes and times: what --ssd keeps of \
                          them is used as long as this mount runs (docs/reference/mount.md has the file systems)",
                         directory.display()
                     ));

@@ -150,7 +150,7 @@ impl Served {
 fn reached(location: &Location, limits: Limits, is_writable: bool) -> Result<Arc<Store>, Failure> {
     let refused = |error| match error {
         StoreError::Denied if location.is_web() => Failure::Work(format!(
-            "cannot serve {location}: the server lets nobody list it without credentials (401 or 403 to PROPFIND), and web servers are given \
+            "cannot serve {location}: the server lists it only with credentials (401 or 403 to PROPFIND), and web servers are given \
              none: have it let everybody read there, or mount it by another program and serve that directory"
         )),
         error @ StoreError::Elsewhere(_) => {

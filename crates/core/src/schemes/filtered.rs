@@ -109,7 +109,7 @@ impl<F: Filter> Policy for Filtered<F> {
         let resident = self.known.iter().filter(|&slot| self.policy.contains(slot)).count();
         let len = self.policy.len() as usize;
         let is_counted = if self.weighs { resident <= len && (resident == 0) == (len == 0) } else { resident == len };
-        assert!(is_counted, "what is resident is known");
+        assert!(is_counted, "residents are known");
     }
 }
 

@@ -1,7 +1,7 @@
 //! max-size(P, max=BYTES): any policy, but larger objects are not kept.
 //!
-//! Idea: one large object takes the place of many small ones, which are used more often together. What is larger than a
-//! limit goes past the cache. Servers of web caches have such a limit, so what is measured here can be configured
+//! Idea: one large object takes the place of many small ones, which are used more often together. An object larger than
+//! a limit goes past the cache. Servers of web caches have such a limit, so what is measured here can be configured
 //! there.
 //!
 //! Paper: thresholds of size are as old as web caches; they are the comparison in Berger, Sitaraman, Harchol-Balter,

@@ -159,10 +159,12 @@ impl Item {
         let Some((from, rest)) = text.split_once("..") else { unreachable!("the text has two dots") };
         let Some((to, factor)) = rest.split_once('*') else {
             let unit = if whole == text { "" } else { " blocks" };
+            let is_plain =
+                text.len() < 30 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".% ".contains(&byte));
+            let example = if is_plain { format!("{}*2{unit}", text.trim()) } else { "16M..1G*2".to_owned() };
             return Err(SpecError::new(format!(
-                "the range {} has no factor between its sizes: expected one, e.g. {}*2{unit}",
-                quote(whole),
-                text.trim()
+                "the range {} has no factor between its sizes: expected one, e.g. {example}",
+                quote(whole)
             )));
         };
         let item = Item { from: size(from)?, to: Some((size(to)?, ratio(factor)?)), at };

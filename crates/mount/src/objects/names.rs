@@ -40,7 +40,7 @@ const CHANGING: usize = 3;
 /// For so long a directory is known to have more names than a part of a listing.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a name refers to: nothing, a directory (without an object) or an object.
+/// The kind of a name: absent, a directory (without an object) or an object.
 type Known = Option<Option<Object>>;
 
 /// Cached names.
@@ -264,7 +264,7 @@ impl Names {
 }
 
 impl Objects {
-    /// What a path in a directory refers to, and when the store was asked.
+    /// The kind of a path in a directory, and when the store was asked.
     pub(super) fn find(&self, path: &str) -> io::Result<(Known, Instant)> {
         if self.writes.as_ref().is_some_and(|writes| writes.has_directory(path)) {
             return Ok((Some(None), Instant::now()));

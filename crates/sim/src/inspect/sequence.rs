@@ -42,7 +42,7 @@ impl SequenceMeter {
         }
     }
 
-    /// Absent if there were no such requests.
+    /// Absent without such requests.
     pub fn finish(self) -> Option<Sequences> {
         let SequenceMeter { requests, sequential, bytes, .. } = self;
         // The first request to a file begins a run, so there is one where there are requests.

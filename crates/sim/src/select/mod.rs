@@ -57,7 +57,7 @@ impl Warmup {
                 Ok(Warmup::References(count as u64))
             }
             _ => Err(format!(
-                "{text:?} is no warm-up: expected a share (20%), a time (10s, 5min, 2h, 1d) or a number of \
+                "{text:?} is not a warm-up: expected a share (20%), a time (10s, 5min, 2h, 1d) or a number of \
                  references"
             )),
         }

@@ -1,5 +1,5 @@
 //! RRIP's order as the paper's hardware keeps it: each block has a re-reference prediction value; a scan finds the
-//! first block with the greatest one, and raises all by one if none has it. The blocks stand in the order in which they
+//! first block with the greatest one, and raises all by one if none has it. The blocks are in the order in which they
 //! were given their values; those that entered with the greatest value come before them.
 
 use std::collections::VecDeque;

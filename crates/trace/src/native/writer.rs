@@ -249,7 +249,7 @@ impl<W: Write> Writer<W> {
 impl<W: Write> Drop for Writer<W> {
     fn drop(&mut self) {
         if self.open {
-            // The error cannot be reported here; what was written before stays readable.
+            // The error cannot be reported here; earlier sections stay readable.
             let _ = self.flush();
         }
     }

@@ -263,7 +263,7 @@ impl Memory {
                 !known.is_ghost() || known.is_chosen_by(loser),
                 "a ghost remembers who chose it, in the other's list"
             );
-            assert!(known.record.is_none() || known.resident || known.is_ghost(), "a record of a page nobody knows");
+            assert!(known.record.is_none() || known.resident || known.is_ghost(), "a record of an unknown page");
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct LcsRecord {
     pub ttl: u64,
 }
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LcsOp {
     /// Reads the object.
