@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                place("block", "nobody looks."),
+                place("block", "no caller looks."),
                 place("block", ""),
                 place("`unsafe impl`", "as it does."),
                 place("`unsafe fn`", "")
