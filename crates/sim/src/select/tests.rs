@@ -218,7 +218,7 @@ fn filters_print_as_they_are_read() {
     assert!(refused("file=[").contains("cannot be read"));
     assert!(refused("to=5%").contains("no place"));
     assert!(Warmup::parse("100%").unwrap_err().contains("less than 100%"));
-    assert!(Warmup::parse("x").unwrap_err().contains("no warm-up"));
+    assert!(Warmup::parse("x").unwrap_err().contains("not a warm-up"));
 }
 
 #[test]
