@@ -54,6 +54,11 @@ impl Destination {
         &self.path
     }
 
+    /// True for a file that can be read and changed while it is written; false for a pipe or device.
+    pub(crate) fn is_regular(&self) -> bool {
+        !self.special
+    }
+
     /// Writes it: the file appears, or replaces what was there, when `write` is done. If that fails nothing has
     /// changed.
     pub(crate) fn write<T>(self, write: impl FnOnce(&mut File, &Path) -> Result<T, Failure>) -> Result<T, Failure> {

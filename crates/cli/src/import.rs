@@ -75,6 +75,14 @@ impl Import {
         }
         let mut chain = Chain::new(first.meta().clone(), self.renamed.clone());
         let is_lcs = self.output.extension().is_some_and(|ending| ending == "lcs");
+        if is_lcs && !destination.is_regular() {
+            let message = format!(
+                "cannot write {}: lcs is completed in a second pass, which a pipe or device does not allow; expected the \
+                 name of a file",
+                self.output.display()
+            );
+            return Err(Failure::Usage(message));
+        }
         let told = destination.write(|file, path| {
             let mut sink: Box<dyn Sink> = match is_lcs {
                 true => Box::new(LcsSink::new(file, path, first.meta())?),

@@ -180,6 +180,10 @@ fn import_writes_lcs() {
         };
         assert_eq!(counts(&out), counts(&trace));
     }
+    let device = folder.path("null.lcs");
+    std::os::unix::fs::symlink("/dev/null", &device).unwrap();
+    let refused = hotset(&["import", &folder.path("out.lcs"), "-o", &device]);
+    assert!(refused.status == 2 && refused.err.contains("a pipe or device does not allow"), "{}", refused.err);
     let bad = folder.file("late.csv", "time_s,key\n1,a\n9999999999,b\n");
     let refused = hotset(&["import", &bad, "-o", &folder.path("late.lcs")]);
     assert!(refused.status == 1 && refused.err.contains("less than 2^32"), "{}", refused.err);
