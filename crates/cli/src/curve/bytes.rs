@@ -5,6 +5,7 @@ use std::io::{Write, stdout};
 use hotset_sim::curve::{ByteCurves, ByteLine, BytePoint, Sampling};
 use hotset_sim::results::Metric;
 
+use super::show::sampling_error;
 use crate::failure::Failure;
 use crate::output::{human, style, table};
 
@@ -19,15 +20,19 @@ pub(super) fn show(name: &str, curves: &ByteCurves, metric: Metric) -> Result<()
     )?;
     writeln!(out, "{}\n", ratios(curves, metric))?;
     for line in &curves.lines {
-        writeln!(out, "{}", human::wrap(&told(line), style::width()))?;
+        writeln!(out, "{}", human::wrap(&told(line, curves.sampling.is_some()), style::width()))?;
     }
     if let Some(sampling) = &curves.sampling {
         writeln!(out, "{}", human::wrap(&estimated(sampling, curves), style::width()))?;
     }
     let which = if metric == Metric::Misses { "below" } else { "above" };
+    let holds = match curves.sampling {
+        None => format!("no policy is {which} it"),
+        Some(_) => format!("apart from the error of the sample, no policy is {which} it"),
+    };
     let text = format!(
-        "The bound is PFOO-L: no policy is {which} it, and the best that is possible may be far from it, since to find \
-         that is NP-hard for objects of many sizes."
+        "The bound is PFOO-L: {holds}, and the best that is possible may be far from it, since to find that is NP-hard \
+         for objects of many sizes."
     );
     Ok(writeln!(out, "{}", human::wrap(&text, style::width()))?)
 }
@@ -37,17 +42,8 @@ fn estimated(sampling: &Sampling, curves: &ByteCurves) -> String {
     let (objects, rate) = (human::counted(sampling.sampled_blocks, "object"), human::percent(sampling.sampling_rate));
     let mean = curves.footprint as f64 / curves.distinct.max(1) as f64;
     let resolution = human::bytes((sampling.resolution_blocks as f64 * mean) as u64);
-    let error = match sampling.expected_error {
-        Some(error) => {
-            let error = human::percent(error);
-            format!(
-                "Hit ratios of LRU are expected to be off by about {error} points; below {resolution} they are a guess."
-            )
-        }
-        None if sampling.sampling_rate < 1.0 => "That is too few to state an error.".to_owned(),
-        None => "That is exact.".to_owned(),
-    };
-    format!("All figures are estimated from {objects}, {rate} % of all. {error}")
+    let error = sampling_error(sampling, "Hit ratios of LRU", &resolution);
+    format!("All figures, the bound included, are estimated from {objects}, {rate} % of all.{error}")
 }
 
 /// A line a size; of each policy and the bound a column for references and one for bytes.
@@ -65,13 +61,15 @@ fn ratios(curves: &ByteCurves, metric: Metric) -> String {
     table.trim_fmt()
 }
 
-/// How a line was found.
-fn told(line: &ByteLine) -> String {
+/// How a line was found, in the trace or in its sample.
+fn told(line: &ByteLine, is_sampled: bool) -> String {
     let name = &line.policy;
+    let (exact, which) = if is_sampled { ("", "sampled ") } else { ("exact ", "") };
     match line.exact_from {
         u64::MAX => format!("{name}: simulated at each size."),
-        from => {
-            format!("{name}: exact in one pass from {}, the largest object, on; simulated below.", human::bytes(from))
-        }
+        from => format!(
+            "{name}: {exact}in one pass from {}, the largest {which}object, on; simulated below.",
+            human::bytes(from)
+        ),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use hotset_core::policy::PolicySpec;
-use hotset_sim::curve::{Line, spread};
+use hotset_sim::curve::{Line, Sampling, spread};
 use hotset_sim::results::Metric;
 
 use crate::failure::Failure;
@@ -94,14 +94,20 @@ fn prices(line: &Line, block_bytes: Option<u64>, metric: Metric) -> String {
         let (blocks, rate) = (human::counted(sampling.sampled_blocks, "block"), human::percent(sampling.sampling_rate));
         let resolution = cost(sampling.resolution_blocks);
         text += &format!(" Estimated from {blocks}, {rate} % of all.");
-        text += &match sampling.expected_error {
-            Some(error) => {
-                let error = human::percent(error);
-                format!(" Ratios are expected to be off by about {error} points; below {resolution} they are a guess.")
-            }
-            None if sampling.sampling_rate < 1.0 => " That is too few to state an error.".to_owned(),
-            None => " That is exact.".to_owned(),
-        };
+        text += &sampling_error(&sampling, "Ratios", &resolution);
     }
     text
+}
+
+/// The expected error of these ratios in a sample, and the size below which they are a guess: a sentence with a blank
+/// before it.
+pub(super) fn sampling_error(sampling: &Sampling, ratios: &str, resolution: &str) -> String {
+    match sampling.expected_error {
+        Some(error) => {
+            let error = human::percent(error);
+            format!(" {ratios} are expected to be off by about {error} points; below {resolution} they are a guess.")
+        }
+        None if sampling.sampling_rate < 1.0 => " That is too few to state an error.".to_owned(),
+        None => " That is exact.".to_owned(),
+    }
 }

@@ -46,7 +46,8 @@ pub struct CurveRow {
     /// The one per the other, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_hit_ratio: Option<f64>,
-    /// The hit ratio that no policy exceeds at so many bytes (PFOO-L); absent where the capacity is in blocks.
+    /// The hit ratio that no policy exceeds at so many bytes (PFOO-L), of a sampled curve an estimate; absent where the
+    /// capacity is in blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_hit_ratio: Option<f64>,
     /// The same of bytes.

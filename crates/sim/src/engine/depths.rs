@@ -13,7 +13,8 @@ use super::tally::{Ended, Transfers};
 use crate::recency::Recency;
 use crate::window::Window;
 
-/// Sizes from which on this is faster than a mark for each: measured on zipf, where both take as long at 25.
+/// Sizes from which on this is faster than a mark for each: on 20 million references of zipf, 32 sizes take 1.06 s by
+/// depths, and 25 by marks 1.14 s.
 pub(crate) const WORTHWHILE: usize = 32;
 
 /// References whose depths are found before they are compared with the sizes.
