@@ -107,11 +107,11 @@ def hotset_run(hotset, trace, sizes, policy):
 
 
 def compare(args, trace, requests, footprint, lines):
-    one = footprint // 10
+    one = max(1, footprint * args.percent // 100)
     grid = [max(1, footprint * step // 20) for step in range(1, 21)]
     start_up = peer_run(trace, [1], "nothing")[1]
     lines += [f"Peer start-up of {start_up:.2f} s is subtracted from its figures.", "",
-              "| policy | hits (10 % of footprint) | peer's hits | hotset: read + renumber + 1 cell, CPU s | peer, CPU s | ratio |"
+              f"| policy | hits ({args.percent} % of footprint) | peer's hits | hotset: read + renumber + 1 cell, CPU s | peer, CPU s | ratio |"
               " hotset: each further cell, CPU s | M ref/s | ratio | target |", "|" + "---|" * 10]
     for policy, peer in PEERS.items():
         if args.policies and policy not in args.policies:
@@ -146,6 +146,7 @@ def main():
     parser.add_argument("--requests", type=int, default=20_000_000)
     parser.add_argument("--objects", type=int, default=1_000_000)
     parser.add_argument("--policies", type=lambda text: text.split(","))
+    parser.add_argument("--percent", type=int, default=10, help="size of the single cell, in percent of the footprint")
     parser.add_argument("--memory", action="store_true", help="also the 20-size S3-FIFO grid of both")
     parser.add_argument("--out", help="Markdown file for the results")
     args = parser.parse_args()
