@@ -47,7 +47,7 @@ impl Recording {
     /// Begins a recording of a cache whose blocks have `block` bytes. `policy` is written into its header.
     pub fn create(path: &Path, block: u64, policy: &str) -> Result<Recording, CacheError> {
         let addressing = Addressing::Bytes { unit: u32::try_from(block).ok() };
-        let meta = Meta { format: "hst", addressing, has_time: true, has_ops: true };
+        let meta = Meta { format: "hst", addressing, has_time: true, has_ops: true, sample: None };
         let header = Header::new(&meta).with("source", "mount").with("policy", policy);
         let writer = Writer::create(path, &header)?;
         let (messages, queue) = sync_channel(QUEUE);

@@ -194,7 +194,13 @@ fn blind_policies() -> Vec<&'static str> {
 /// The simulator's counts for policies at a capacity.
 fn simulated(keys: &[u64], names: &[&str], capacity: u32) -> Vec<Tally> {
     let requests = keys.iter().map(|key| Request { offset: key * BLOCK, length: BLOCK as u32, ..Request::default() });
-    let meta = Meta { format: "keys", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: false };
+    let meta = Meta {
+        format: "keys",
+        addressing: Addressing::Bytes { unit: None },
+        has_time: false,
+        has_ops: false,
+        sample: None,
+    };
     let batch = Batch { requests: requests.collect(), ..Batch::default() };
     let reader = Keys(Some(batch), meta, Tables::default());
     let options = Options { block: Some(BlockSize::Bytes(BLOCK)), ..Options::default() };
@@ -249,7 +255,7 @@ fn what_is_simulated_in_bytes_is_what_runs() {
     let size = |key: u64| 1 + (key * 2_654_435_761 % 1000) as u32 * 20;
     let keys = &keys()[..20_000];
     let request = |&key: &u64| Request { offset: key, length: size(key), ..Request::default() };
-    let meta = Meta { format: "keys", addressing: Addressing::Objects, has_time: false, has_ops: false };
+    let meta = Meta { format: "keys", addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
     let names = blind_policies();
     let plan = |name: &&str| {
         let spec = PolicySpec::parse(name).unwrap().set_in(Setting::Serving);

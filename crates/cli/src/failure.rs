@@ -103,7 +103,8 @@ impl From<SimError> for Failure {
             | SimError::EverySize { .. }
             | SimError::SampleRate(_)
             | SimError::NotSampled { .. }
-            | SimError::SampleCountsAll) => Failure::Usage(error.to_string()),
+            | SimError::SampleCountsAll
+            | SimError::IsSample) => Failure::Usage(error.to_string()),
             error => Failure::Work(error.to_string()),
         }
     }

@@ -13,8 +13,8 @@ use hotset_core::request::Op;
 use hotset_sim::curve::Sample;
 use hotset_sim::{Options, Progress, Sampled, Ttl};
 use hotset_trace::input::Progress as Watched;
-use hotset_trace::native::{Header, SAMPLE, Stats, Writer};
-use hotset_trace::{Batch, Tables, Trace, TraceReader};
+use hotset_trace::native::{Header, Stats, Writer};
+use hotset_trace::{Batch, Meta, Tables, Trace, TraceReader};
 
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -46,8 +46,8 @@ pub(crate) struct Import {
     /// Assign all requests to this application
     #[arg(long = "as", value_name = "NAME")]
     renamed: Option<String>,
-    /// Keep this share of the objects or blocks (0.01, 1%), each with all its requests. A cache of the same share of
-    /// the size serves the sample with about the same hit ratio
+    /// Keep this share of the objects or blocks (0.01, 1%), each with all its requests. Sizes stay those of a cache for
+    /// the whole trace: simulate replays the sample in the same share of each, which has about the same hit ratio
     #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate)]
     sample: Option<f64>,
     /// Seed of the sample
@@ -99,11 +99,9 @@ impl Import {
     }
 
     fn header(&self, first: &Trace) -> Header {
-        let header = Header::new(first.meta()).with("source", first.format);
-        match self.sample {
-            None => header,
-            Some(rate) => header.with(SAMPLE, &rate.to_string()),
-        }
+        let meta = first.meta();
+        let sample = self.sample.filter(|&rate| rate < 1.0).or(meta.sample);
+        Header::new(&Meta { sample, ..meta.clone() }).with("source", first.format)
     }
 
     fn copy(&self, trace: Trace, path: &Path, chain: &mut Chain, sink: &mut dyn Sink) -> Result<(), Failure> {

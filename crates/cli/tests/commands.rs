@@ -213,6 +213,27 @@ fn import_samples_objects() {
     let distinct = |row: &Value| row["distinct_blocks"].as_f64().unwrap();
     let share = distinct(&replayed[0]) / distinct(&of_whole[0]);
     assert!((0.18..0.32).contains(&share), "{share}");
+    // Sizes in bytes and objects are those of a cache for the whole trace.
+    for size in ["40000b", "800 objects"] {
+        let run = hotset(&["simulate", &out, "-p", "lru", "-s", size, "--json", "-"]);
+        assert!(run.err.contains("sizes are of a cache for the whole trace; the sample is replayed in 0.25"), "{}", run.err);
+        let sampled: Value = serde_json::from_str(run.out.trim()).unwrap();
+        let exact = hotset(&["simulate", &whole, "-p", "lru", "-s", size, "--json", "-"]).rows().remove(0);
+        assert_eq!((&sampled["size_blocks"], &sampled["size_bytes"]), (&exact["size_blocks"], &exact["size_bytes"]));
+        let (sampled, exact) = (sampled["hit_ratio"].as_f64().unwrap(), exact["hit_ratio"].as_f64().unwrap());
+        assert!((sampled - exact).abs() < 0.06 && exact > 0.2, "{size}: {sampled} {exact}");
+    }
+    // A copy is still a sample, and a sample is not sampled again.
+    let copy = folder.path("copy.hst");
+    assert_eq!(hotset(&["import", &out, "-o", &copy]).status, 0);
+    let run = hotset(&["simulate", &copy, "-p", "lru", "-s", "10%"]);
+    assert!(run.err.contains("this is a sample of 0.25"), "{}", run.err);
+    let again = folder.path("again.hst");
+    for refused in [hotset(&["import", &out, "--sample", "25%", "-o", &again]), hotset(&["curve", &out])] {
+        assert!(refused.status == 2 && refused.err.contains("the trace is a sample already"), "{}", refused.err);
+    }
+    let refused = hotset(&["import", &whole, &out, "-o", &again]);
+    assert!(refused.status != 0 && refused.err.contains("not samples of the same share"), "{}", refused.err);
     let refused = hotset(&["import", &whole, "--sample", "2", "-o", &out]);
     assert!(refused.status == 2 && refused.err.contains("at most 1"), "{}", refused.err);
 }

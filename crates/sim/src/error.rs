@@ -100,6 +100,9 @@ pub enum SimError {
     /// A sample was asked of which only a part counts.
     #[error("a sample counts all references: leave --warmup and --count-only out, or --sample")]
     SampleCountsAll,
+    /// A trace that is a sample already was to be sampled, or its curve to be drawn.
+    #[error("the trace is a sample already; give the whole trace, and sample it if it is long")]
+    IsSample,
     /// A selection contains times, but the trace has none.
     #[error("the trace has no times: expected places and a warm-up in references, such as 20000")]
     NoTimeToSelect,

@@ -475,14 +475,22 @@ pub struct TraceFacts {
     pub distinct: Option<u32>,
     /// Reads and writes are distinguished.
     pub has_ops: bool,
+    /// The share of a trace that was replayed, if it is a sample.
+    pub sample: Option<f64>,
     /// Names of applications, by number.
     pub apps: Vec<String>,
 }
 
 impl TraceFacts {
-    /// The row of one cell.
+    /// The size of a cache for the whole trace that one of `blocks` for the sample stands for.
+    fn whole(&self, blocks: u32) -> u32 {
+        self.sample.map_or(blocks, |share| (f64::from(blocks) / share).round() as u32)
+    }
+
+    /// The row of one cell, in which a cache of `size` was replayed.
     pub fn row(&self, policy: String, size: ObjectSize, seed: u64, tally: &Tally) -> Row {
-        let ObjectSize { objects: size_blocks, bytes } = size;
+        let size_blocks = self.whole(size.objects);
+        let bytes = size.bytes.map(|bytes| self.sample.map_or(bytes, |share| (bytes as f64 / share).round() as u64));
         let seen = tally.classes.iter().filter(|class| class.counters.references > 0);
         let classes: Vec<NamedClass> = seen.map(NamedClass::new).collect();
         let times = tally.times.as_ref();
@@ -542,7 +550,7 @@ impl TraceFacts {
             kind: "series",
             trace: self.name.clone(),
             policy: policy.to_owned(),
-            size_blocks,
+            size_blocks: self.whole(size_blocks),
             end_seconds: is_time.then_some(seconds(sample.end)),
             end_references: (!is_time).then_some(sample.end),
             app: self.app_name(point.app as usize),

@@ -17,6 +17,11 @@ use crate::error::SimError;
 use crate::prepare::Options;
 use crate::scan::Scanned;
 
+/// Refuses a trace that is a sample already.
+pub(crate) fn check(meta: &Meta) -> Result<(), SimError> {
+    if meta.sample.is_some() { Err(SimError::IsSample) } else { Ok(()) }
+}
+
 /// Counts of the trace that a sample is taken from, as it is read.
 #[derive(Debug, Default)]
 pub struct Whole {
@@ -55,6 +60,7 @@ impl<R: TraceReader> Sampled<R> {
     /// Samples keys of `reader` at `rate`, above 0 and at most 1, in steps of 2^-24. The blocks of files are those into
     /// which `options` cut the trace.
     pub fn new(reader: R, options: &Options, rate: f64, seed: u64) -> Result<Sampled<R>, SimError> {
+        check(reader.meta())?;
         Ok(Sampled {
             cutting: options.cutting(reader.meta()),
             is_of_objects: reader.meta().addressing == Addressing::Objects,
@@ -219,7 +225,7 @@ mod tests {
     }
 
     fn sampled(addressing: Addressing, rate: f64, requests: Vec<Request>) -> (Vec<(Request, u64)>, Sampled<Given>) {
-        let meta = Meta { format: "t", addressing, has_time: true, has_ops: true };
+        let meta = Meta { format: "t", addressing, has_time: true, has_ops: true, sample: None };
         let given = Given { meta, tables: Tables::default(), left: requests };
         let mut reader = Sampled::new(given, &Options::default(), rate, 1).unwrap();
         let (mut all, mut batch) = (Vec::new(), Batch::new());

@@ -275,7 +275,7 @@ mod tests {
     fn a_view_that_only_classifies_cuts_as_the_plain_one_does() {
         let mut random = Random::new(7);
         for addressing in [Addressing::Bytes { unit: None }, Addressing::Objects] {
-            let meta = Meta { format: "test", addressing, has_time: false, has_ops: true };
+            let meta = Meta { format: "test", addressing, has_time: false, has_ops: true, sample: None };
             for block in [BlockSize::Bytes(4096), BlockSize::Bytes(3000), BlockSize::Object] {
                 for (maps, deletes) in [(Maps::All, Deletes::Apply), (Maps::None, Deletes::Ignore)] {
                     let options = Options { block: Some(block), maps, deletes, ..Options::default() };

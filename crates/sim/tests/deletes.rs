@@ -41,7 +41,13 @@ fn requests_to(seed: u64, count: usize, files: u64) -> Vec<Request> {
 }
 
 fn reader(requests: &[Request]) -> Box<Held> {
-    let meta = Meta { format: "made", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: true };
+    let meta = Meta {
+        format: "made",
+        addressing: Addressing::Bytes { unit: None },
+        has_time: false,
+        has_ops: true,
+        sample: None,
+    };
     Box::new(Held::new(meta, Tables::default(), requests.to_vec()).in_batches(77))
 }
 

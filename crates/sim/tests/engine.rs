@@ -13,7 +13,13 @@ use hotset_trace::{Addressing, Held, Meta, Tables};
 
 /// A trace handed over in batches of an odd size.
 fn made(requests: &[Request], batch: usize) -> Box<Held> {
-    let meta = Meta { format: "made", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: true };
+    let meta = Meta {
+        format: "made",
+        addressing: Addressing::Bytes { unit: None },
+        has_time: false,
+        has_ops: true,
+        sample: None,
+    };
     Box::new(Held::new(meta, Tables::default(), requests.to_vec()).in_batches(batch))
 }
 

@@ -130,7 +130,13 @@ fn policy(features: &[Feature]) -> &'static str {
 
 fn run_apps(features: &[Feature], apps: u64) -> Result<Replayed, String> {
     let has = |feature| features.contains(&feature);
-    let meta = Meta { format: "made", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+    let meta = Meta {
+        format: "made",
+        addressing: Addressing::Bytes { unit: None },
+        has_time: true,
+        has_ops: true,
+        sample: None,
+    };
     let file = |number: u32| FileInfo { path: format!("/d{}/{number}", number % 3), ..FileInfo::default() };
     let tables = Tables { files: (0..20).map(file).collect(), apps: (0..apps).map(|app| app.to_string()).collect() };
     let options = Options {

@@ -142,7 +142,11 @@ impl Reads {
         };
         let batch = Batch { requests: (0..).zip(blocks).map(read).collect(), ..Batch::default() };
         let addressing = Addressing::Bytes { unit: None };
-        Reads(Meta { format: "reads", addressing, has_time: true, has_ops: false }, Tables::default(), batch)
+        Reads(
+            Meta { format: "reads", addressing, has_time: true, has_ops: false, sample: None },
+            Tables::default(),
+            batch,
+        )
     }
 }
 

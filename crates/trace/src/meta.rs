@@ -19,7 +19,7 @@ pub enum Addressing {
 }
 
 /// Facts of a trace that are known before it is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Meta {
     /// Format name as in `hotset formats`.
     pub format: &'static str,
@@ -29,6 +29,9 @@ pub struct Meta {
     pub has_time: bool,
     /// True if reads and writes are distinguished; otherwise everything counts as a read.
     pub has_ops: bool,
+    /// The share of the objects or blocks of a larger trace that this one has, if it is a sample (`hotset import
+    /// --sample`). Above 0 and below 1.
+    pub sample: Option<f64>,
 }
 
 impl Meta {

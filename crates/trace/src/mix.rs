@@ -108,11 +108,13 @@ impl Mix {
         let players: Vec<Player> = parts.into_iter().map(|part| Player::new(part, order)).collect::<Result<_, _>>()?;
         let metas: Vec<&Meta> = players.iter().map(|player| player.reader.meta()).collect();
         let addressing = common_addressing(&players)?;
+        let sample = common_sample(&players)?;
         let meta = Meta {
             format: "mix",
             addressing,
             has_time: order == Order::Time,
             has_ops: metas.iter().any(|meta| meta.has_ops),
+            sample,
         };
         let tables = Tables { files: Vec::new(), apps };
         Ok(Mix { order, meta, tables, players, turn: 0, open: None, skipped: 0, remarks: Vec::new() })
@@ -352,6 +354,18 @@ fn common_addressing(players: &[Player]) -> Result<Addressing, TraceError> {
         };
     }
     Ok(common)
+}
+
+/// The share of all parts, if they are samples.
+fn common_sample(players: &[Player]) -> Result<Option<f64>, TraceError> {
+    let Some(first) = players.first().map(|player| player.reader.meta().sample) else { return Ok(None) };
+    match players.iter().find(|player| player.reader.meta().sample != first) {
+        None => Ok(first),
+        Some(player) => {
+            let message = "it and the first part are not samples of the same share; expected whole traces";
+            Err(TraceError::new(player.part.name.clone(), Place::File, message))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -148,7 +148,13 @@ impl KernelRecorder {
         mut progress: impl FnMut(Progress),
     ) -> Result<Summary, RecordError> {
         let mut follower = Follower::new(self.options(running.calls.sees_rings()));
-        let meta = Meta { format: "bpf", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+        let meta = Meta {
+            format: "bpf",
+            addressing: Addressing::Bytes { unit: None },
+            has_time: true,
+            has_ops: true,
+            sample: None,
+        };
         let header = Header::new(&meta).with("source", "bpf").with("command", &self.subject.to_string());
         let mut writer = Writer::create(output, &header)?;
         let mut batch = Batch::new();

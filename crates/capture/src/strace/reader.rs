@@ -53,7 +53,13 @@ impl StraceReader {
             options.directory = first_directory(head);
         }
         let (skip_bad, prompt) = (options.skip_bad, options.prompt);
-        let meta = Meta { format: "strace", addressing: Addressing::Bytes { unit: None }, has_time, has_ops: true };
+        let meta = Meta {
+            format: "strace",
+            addressing: Addressing::Bytes { unit: None },
+            has_time,
+            has_ops: true,
+            sample: None,
+        };
         Ok(StraceReader {
             input,
             meta,

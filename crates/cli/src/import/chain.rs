@@ -68,6 +68,9 @@ impl Chain {
             (false, true) => "with operations but no times",
             (false, false) => "without times and operations",
         };
+        if meta.sample != self.meta.sample {
+            return Err("this trace and the first are not samples of the same share; import it separately".to_owned());
+        }
         if (meta.addressing, meta.has_time, meta.has_ops)
             == (self.meta.addressing, self.meta.has_time, self.meta.has_ops)
         {
@@ -124,8 +127,13 @@ mod tests {
 
     use super::*;
 
-    const META: Meta =
-        Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+    const META: Meta = Meta {
+        format: "test",
+        addressing: Addressing::Bytes { unit: None },
+        has_time: true,
+        has_ops: true,
+        sample: None,
+    };
 
     fn tables(files: &[&str], apps: &[&str]) -> Tables {
         let file = |path: &&str| FileInfo { path: path.to_string(), ..FileInfo::default() };
@@ -166,5 +174,7 @@ mod tests {
         let message = chain.check(&Meta { addressing: Addressing::Objects, ..META }).unwrap_err();
         assert!(message.contains("addressed by objects with times and operations, expected one addressed by bytes"));
         assert!(chain.check(&Meta { has_time: false, ..META }).is_err());
+        let message = chain.check(&Meta { sample: Some(0.01), ..META }).unwrap_err();
+        assert!(message.starts_with("this trace and the first are not samples of the same share"));
     }
 }

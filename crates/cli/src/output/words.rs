@@ -250,6 +250,7 @@ mod tests {
             block_bytes: None,
             distinct: None,
             has_ops: false,
+            sample: None,
             apps: Vec::new(),
         };
         let row = |policy: &str, index: usize, hits: u64| {

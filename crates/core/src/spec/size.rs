@@ -22,6 +22,8 @@ pub struct SizeSpec {
     items: Vec<Item>,
     /// A share of less than one block is one block.
     rounds_up: bool,
+    /// What a size in blocks or bytes is multiplied by.
+    share: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -50,19 +52,25 @@ impl SizeSpec {
             items.push(Item::parse(piece, in_blocks, at.clone()).map_err(|error| error.at(at))?);
             start += piece.len() + 1;
         }
-        Ok(SizeSpec { items, rounds_up: false })
+        Ok(SizeSpec { items, rounds_up: false, share: 1.0 })
     }
 
     /// These counts of blocks.
     pub fn of_blocks(counts: &[u32]) -> SizeSpec {
         let item = |&count: &u32| Item { from: Value::Number(count.into()), to: None, at: 0..0 };
-        SizeSpec { items: counts.iter().map(item).collect(), rounds_up: false }
+        SizeSpec { items: counts.iter().map(item).collect(), rounds_up: false, share: 1.0 }
     }
 
     /// The same, of which a share of the footprint that is less than one block is one block: for sizes that the user
     /// did not ask for, which must not fail on a small trace.
     pub fn at_least_one_block(self) -> SizeSpec {
         SizeSpec { rounds_up: true, ..self }
+    }
+
+    /// The same for a sample that has this share of the blocks of a trace: sizes in blocks and bytes are those of a
+    /// cache for the whole trace, and the sample is replayed in this share of them. Sizes in percent stay as they are.
+    pub fn of_sample(self, share: f64) -> SizeSpec {
+        SizeSpec { share, ..self }
     }
 
     /// True if a size is given as a share of the footprint, so that the trace must be read before sizes are known.
@@ -80,7 +88,7 @@ impl SizeSpec {
     pub fn resolve_objects(&self, footprint: u64, mean: Option<f64>) -> Result<Vec<ObjectSize>, SpecError> {
         let mut sizes: Vec<ObjectSize> = Vec::new();
         for item in &self.items {
-            let own = SizeSpec { items: vec![item.clone()], rounds_up: self.rounds_up };
+            let own = SizeSpec { items: vec![item.clone()], rounds_up: self.rounds_up, share: self.share };
             let of_item: Vec<ObjectSize> = match (&item.from, mean) {
                 (Value::Size(_), None) => {
                     let wrong = "the size is in bytes, but the trace tells no sizes of objects: expected a count \
@@ -88,7 +96,7 @@ impl SizeSpec {
                     return Err(SpecError::new(wrong).at(item.at.clone()));
                 }
                 (Value::Size(_), Some(mean)) => {
-                    item.amounts().map(|bytes| ObjectSize::of_bytes(bytes as u64, mean)).collect()
+                    item.amounts().map(|bytes| ObjectSize::of_bytes((bytes * self.share) as u64, mean)).collect()
                 }
                 _ => own.resolve(footprint, None)?.into_iter().map(ObjectSize::of_objects).collect(),
             };
@@ -113,7 +121,8 @@ impl SizeSpec {
             for amount in item.amounts() {
                 let amount = match item.from {
                     Value::Percent(_) if self.rounds_up => amount.max(100.0 / footprint.max(1) as f64),
-                    _ => amount,
+                    Value::Percent(_) => amount,
+                    _ => amount * self.share,
                 };
                 let blocks = in_blocks(amount, &item.from, footprint, block_bytes);
                 let blocks = blocks.map_err(|error| error.at(item.at.clone()))?;

@@ -9,7 +9,8 @@ use crate::grid::run_timed;
 use crate::prepare::{self, Prepared};
 use crate::{BlockSize, Silent};
 
-const META: Meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta =
+    Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 const MS: u64 = 1_000_000;
 

@@ -12,7 +12,7 @@ use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
 use crate::references::References;
 use crate::results::Choice;
-use crate::sampled::Sampled;
+use crate::sampled::{self, Sampled};
 
 impl Curves {
     /// Draws curves over bytes of the trace that `open` opens, whose objects are a block each and have sizes. Rows and
@@ -26,6 +26,7 @@ impl Curves {
         let keep_times = self.policies.iter().any(|policy| policy.args(None).uses_clock());
         let options = Options { keep_sizes: true, keep_times, ..self.options.clone() };
         let trace = self.selection.open(name, open, &options)?;
+        sampled::check(trace.meta())?;
         let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
         if self.options.block_bytes(trace.meta()).is_some() {
             return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "its blocks all have one size" });

@@ -11,6 +11,7 @@ use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
 use crate::references::References;
 use crate::results::Choice;
+use crate::sampled;
 use crate::scan::scan;
 use crate::select::Selection;
 
@@ -130,6 +131,7 @@ impl Curves {
         observer: &dyn Observer,
     ) -> Result<Drawn, SimError> {
         let trace = self.selection.open(name, open, &self.options)?;
+        sampled::check(trace.meta())?;
         let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
         let choice = Choice { format: trace.meta().format, ..choice };
         let block_bytes = self.options.block_bytes(trace.meta());

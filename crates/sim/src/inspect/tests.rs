@@ -12,7 +12,7 @@ fn request(op: Op, file: u32, offset: u64, length: u32) -> Request {
 /// A trace handed over in small batches.
 fn told(addressing: Addressing, requests: Vec<Request>) -> Held {
     let file = |path: &str, label: &str| FileInfo { path: path.into(), label: label.into(), ..FileInfo::default() };
-    let meta = Meta { format: "test", addressing, has_time: true, has_ops: true };
+    let meta = Meta { format: "test", addressing, has_time: true, has_ops: true, sample: None };
     let tables = Tables { files: vec![file("a", ""), file("b", "texture")], apps: vec!["one".into(), "two".into()] };
     Held::new(meta, tables, requests).in_batches(3)
 }
@@ -191,7 +191,7 @@ fn rankings_are_what_was_asked_for() {
         request(Op::Read, 3, 7, 8192),
     ];
     let ranked = |addressing, by, top| {
-        let meta = Meta { format: "test", addressing, has_time: true, has_ops: true };
+        let meta = Meta { format: "test", addressing, has_time: true, has_ops: true, sample: None };
         let mut trace = Held::new(meta, tables.clone(), requests.clone());
         let seen = inspect(&mut trace, &Options::default(), &Ranking { top, by: Some(by) }, None, &Silent)?;
         let ranked = seen.ranked.expect("it was asked for").groups;

@@ -13,7 +13,13 @@ const PATHS: [&str; 3] = ["/data/a.db", "/usr/include/stdio.h", "/tmp/log"];
 /// 300 requests of two applications to three files, a second apart, every fourth a write, every ninth a mapping, every
 /// tenth over three blocks and a further record.
 fn trace(at_once: usize) -> Box<Held> {
-    let meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+    let meta = Meta {
+        format: "test",
+        addressing: Addressing::Bytes { unit: None },
+        has_time: true,
+        has_ops: true,
+        sample: None,
+    };
     let file = |path: &&str| FileInfo { path: (*path).into(), kind: Kind::Datafile, ..FileInfo::default() };
     let tables = Tables { files: PATHS.iter().map(file).collect(), apps: vec!["cc1".into(), "make".into()] };
     let request = |number: u64| {
@@ -250,7 +256,7 @@ fn what_cannot_be_chosen_is_refused_and_what_matches_nothing_is_told() {
 
 /// `a SET 82, a GET 0, b SET 82, a GET 0, b GET 0` as a trace of objects.
 fn key_value() -> Trace {
-    let meta = Meta { format: "test", addressing: Addressing::Objects, has_time: false, has_ops: true };
+    let meta = Meta { format: "test", addressing: Addressing::Objects, has_time: false, has_ops: true, sample: None };
     let request = |(offset, op, length): (u64, Op, u32)| Request { op: op as u8, offset, length, ..Request::default() };
     let rows = [(1, Op::Write, 82), (1, Op::Read, 0), (2, Op::Write, 82), (1, Op::Read, 0), (2, Op::Read, 0)];
     let reader = Box::new(Held::new(meta, Tables::default(), rows.map(request).to_vec()).in_batches(2));

@@ -31,7 +31,11 @@ impl Sweep {
         if let Some(reader) = &reader {
             observer.read(name, reader.as_ref());
         }
-        let (plans, references) = self.plans(name, &prepared, block_bytes)?;
+        if let Some(share) = meta.sample {
+            let note = format!("sizes are of a cache for the whole trace; the sample is replayed in {share} of each");
+            observer.note(name, &note);
+        }
+        let (plans, references) = self.plans(name, &prepared, block_bytes, meta.sample)?;
         let cells = {
             let replaying = observer.replaying(plans.len(), references);
             let clock = self.clock.clone().unwrap_or_default();
@@ -45,9 +49,8 @@ impl Sweep {
         let mut swept =
             self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells);
         if let Rows::Cache(rows) = &mut swept.rows {
-            for row in rows.iter_mut() {
-                let bound =
-                    bounds.iter().find(|bound| row.object_bytes.is_some() && row.size_bytes == Some(bound.size));
+            for (row, plan) in rows.iter_mut().zip(&plans) {
+                let bound = bounds.iter().find(|bound| plan.bytes == Some(bound.size));
                 let counts = row.counts;
                 row.bound_hit_ratio = bound.map(|bound| bound.hits as f64 / counts.references.max(1) as f64);
                 let bytes = row.object_bytes.unwrap_or(0).max(1);
@@ -116,6 +119,7 @@ impl Sweep {
         name: &str,
         prepared: &Prepared,
         block_bytes: Option<u64>,
+        sample: Option<f64>,
     ) -> Result<(Vec<Plan>, Option<u64>), SimError> {
         let (held, footprint, references) = match prepared {
             Prepared::Held(references) if references.is_empty() => {
@@ -128,7 +132,7 @@ impl Sweep {
                 (&stream.begun, 0, None)
             }
         };
-        let sizes = self.resolved(footprint, held, block_bytes)?;
+        let sizes = self.resolved(footprint, held, block_bytes, sample)?;
         let plan = |policy: &PolicySpec, size: ObjectSize| Plan {
             entry: policy.entry(),
             args: self.args(policy, block_bytes),
@@ -146,11 +150,13 @@ impl Sweep {
         footprint: u64,
         held: &References,
         block_bytes: Option<u64>,
+        sample: Option<f64>,
     ) -> Result<Vec<ObjectSize>, SimError> {
+        let spec = self.sizes.clone().of_sample(sample.unwrap_or(1.0));
         let sizes = if self.is_in_bytes(block_bytes) {
-            self.sizes.resolve_objects(footprint, held.mean_bytes())
+            spec.resolve_objects(footprint, held.mean_bytes())
         } else {
-            let blocks = self.sizes.resolve(footprint, block_bytes);
+            let blocks = spec.resolve(footprint, block_bytes);
             blocks.map(|blocks| blocks.into_iter().map(ObjectSize::of_objects).collect())
         };
         sizes.map_err(SimError::Sizes)
@@ -170,6 +176,7 @@ impl Sweep {
             block_bytes,
             distinct,
             has_ops: meta.has_ops,
+            sample: meta.sample,
             apps: reader.tables().apps.clone(),
         }
     }

@@ -61,7 +61,7 @@ impl Sweep {
             return Err(SimError::nothing_referenced(name, &self.selection));
         }
         let footprint = references.distinct();
-        let sizes = self.resolved(footprint.into(), &references, block_bytes)?;
+        let sizes = self.resolved(footprint.into(), &references, block_bytes, meta.sample)?;
         let facts = self.facts(name, &meta, reader.as_ref(), block_bytes, Some(footprint));
         let sizes = sizes.into_iter().map(|size| size.objects).collect();
         Ok(Driven { references, facts, sizes, seed: self.seed, selection: self.selection.clone() })

@@ -26,8 +26,13 @@ pub(super) const FORMAT: Format = Format {
 
 struct Arc;
 
-const META: Meta =
-    Meta { format: "arc", addressing: Addressing::Bytes { unit: Some(SECTOR_BYTES) }, has_time: false, has_ops: false };
+const META: Meta = Meta {
+    format: "arc",
+    addressing: Addressing::Bytes { unit: Some(SECTOR_BYTES) },
+    has_time: false,
+    has_ops: false,
+    sample: None,
+};
 
 impl LineFormat for Arc {
     fn meta(&self) -> &Meta {

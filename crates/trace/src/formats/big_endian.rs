@@ -31,7 +31,8 @@ pub(super) const U64BE: Format = Format {
 
 struct BigEndian;
 
-const META_32: Meta = Meta { format: "u32be", addressing: Addressing::Objects, has_time: false, has_ops: false };
+const META_32: Meta =
+    Meta { format: "u32be", addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
 const META_64: Meta = Meta { format: "u64be", ..META_32 };
 
 impl RecordFormat<4> for BigEndian {

@@ -42,8 +42,13 @@ struct BlkParse {
     without_data: u64,
 }
 
-const META: Meta =
-    Meta { format: "blkparse", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta = Meta {
+    format: "blkparse",
+    addressing: Addressing::Bytes { unit: None },
+    has_time: true,
+    has_ops: true,
+    sample: None,
+};
 
 impl LineFormat for BlkParse {
     fn meta(&self) -> &Meta {

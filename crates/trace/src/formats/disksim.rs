@@ -34,8 +34,13 @@ struct DiskSim {
     tables: Tables,
 }
 
-const META: Meta =
-    Meta { format: "disksim", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta = Meta {
+    format: "disksim",
+    addressing: Addressing::Bytes { unit: None },
+    has_time: true,
+    has_ops: true,
+    sample: None,
+};
 
 impl LineFormat for DiskSim {
     fn meta(&self) -> &Meta {

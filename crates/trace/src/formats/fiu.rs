@@ -26,7 +26,8 @@ pub(super) const FORMAT: Format = Format {
     open: |input, options| Ok(Box::new(Lines::new(input, Fiu::default(), 1, options.skip_bad))),
 };
 
-const META: Meta = Meta { format: "fiu", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta =
+    Meta { format: "fiu", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 #[derive(Default)]
 struct Fiu {

@@ -29,7 +29,8 @@ pub(super) const FORMAT: Format = Format {
     open: |input, options| Ok(Box::new(Lines::new(input, IbmCos::default(), 1, options.skip_bad))),
 };
 
-const META: Meta = Meta { format: "ibm-cos", addressing: Addressing::Objects, has_time: true, has_ops: true };
+const META: Meta =
+    Meta { format: "ibm-cos", addressing: Addressing::Objects, has_time: true, has_ops: true, sample: None };
 
 const MILLISECOND: u64 = 1_000_000;
 

@@ -24,7 +24,8 @@ pub(super) const FORMAT: Format = Format {
 
 struct IdLines;
 
-const META: Meta = Meta { format: "ids", addressing: Addressing::Objects, has_time: false, has_ops: false };
+const META: Meta =
+    Meta { format: "ids", addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
 
 impl LineFormat for IdLines {
     fn meta(&self) -> &Meta {

@@ -26,7 +26,8 @@ pub(super) const FORMAT: Format = Format {
 
 struct Lirs;
 
-const META: Meta = Meta { format: "lirs", addressing: Addressing::Objects, has_time: false, has_ops: false };
+const META: Meta =
+    Meta { format: "lirs", addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
 
 impl LineFormat for Lirs {
     fn meta(&self) -> &Meta {

@@ -38,7 +38,8 @@ struct Msr {
     tables: Tables,
 }
 
-const META: Meta = Meta { format: "msr", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta =
+    Meta { format: "msr", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 impl LineFormat for Msr {
     fn meta(&self) -> &Meta {

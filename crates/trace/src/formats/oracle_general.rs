@@ -26,7 +26,8 @@ const NANOSECONDS: u64 = 1_000_000_000;
 
 struct OracleGeneral;
 
-const META: Meta = Meta { format: "oracle-general", addressing: Addressing::Objects, has_time: true, has_ops: false };
+const META: Meta =
+    Meta { format: "oracle-general", addressing: Addressing::Objects, has_time: true, has_ops: false, sample: None };
 
 impl RecordFormat<RECORD_BYTES> for OracleGeneral {
     fn meta(&self) -> &Meta {

@@ -32,7 +32,8 @@ struct Spc {
     tables: Tables,
 }
 
-const META: Meta = Meta { format: "spc", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta =
+    Meta { format: "spc", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 impl LineFormat for Spc {
     fn meta(&self) -> &Meta {

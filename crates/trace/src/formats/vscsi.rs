@@ -44,7 +44,7 @@ struct Vscsi {
 }
 
 const META: Meta =
-    Meta { format: "vscsi", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+    Meta { format: "vscsi", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 /// What both versions tell.
 struct Command {

@@ -26,7 +26,8 @@ pub(super) const FORMAT: Format = Format {
 
 const SECOND_DIGITS: usize = 9;
 
-const META: Meta = Meta { format: "webcachesim", addressing: Addressing::Objects, has_time: true, has_ops: false };
+const META: Meta =
+    Meta { format: "webcachesim", addressing: Addressing::Objects, has_time: true, has_ops: false, sample: None };
 
 #[derive(Default)]
 struct WebCacheSim {

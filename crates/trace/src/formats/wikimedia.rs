@@ -28,7 +28,8 @@ pub(super) const FORMAT: Format = Format {
     open: |input, options| Ok(Box::new(Lines::new(input, Wikimedia { lines: 0 }, 1, options.skip_bad))),
 };
 
-const META: Meta = Meta { format: "wikimedia", addressing: Addressing::Objects, has_time: true, has_ops: false };
+const META: Meta =
+    Meta { format: "wikimedia", addressing: Addressing::Objects, has_time: true, has_ops: false, sample: None };
 
 /// The first name in a line of column names.
 const HEADER: &[u8] = b"relative_unix\t";

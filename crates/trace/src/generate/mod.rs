@@ -97,7 +97,7 @@ struct Generator<R> {
 /// A reader of what the rule gives.
 fn run(rule: impl Rule) -> Box<dyn TraceReader> {
     let addressing = Addressing::Bytes { unit: Some(BLOCK_BYTES) };
-    let meta = Meta { format: "generated", addressing, has_time: false, has_ops: true };
+    let meta = Meta { format: "generated", addressing, has_time: false, has_ops: true, sample: None };
     Box::new(Generator { rule, meta, tables: Tables::default() })
 }
 

@@ -26,7 +26,7 @@ impl<R: MemoryReader + Story> Requests<R> {
     pub fn new(format: &'static str, memory: R) -> Requests<R> {
         let told = memory.memory_meta();
         let addressing = Addressing::Bytes { unit: Some(told.page_bytes) };
-        let meta = Meta { format, addressing, has_time: false, has_ops: told.has_writes };
+        let meta = Meta { format, addressing, has_time: false, has_ops: told.has_writes, sample: None };
         Requests { meta, tables: Tables::default(), memory, piece: MemoryBatch::default() }
     }
 }

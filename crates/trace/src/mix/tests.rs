@@ -5,7 +5,8 @@ use hotset_core::request::Op;
 use super::*;
 use crate::Held;
 
-const META: Meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const META: Meta =
+    Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 /// A part that reads at these times, its n-th block at the n-th.
 fn part(name: &str, times: &[u64]) -> Part {

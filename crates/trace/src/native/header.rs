@@ -16,10 +16,10 @@ const PAGES: u8 = 2;
 const MOST_PAGE_BYTES: u32 = 4096;
 
 /// The key of metadata with the share of the objects or blocks that a sampled trace holds.
-pub const SAMPLE: &str = "sample";
+const SAMPLE: &str = "sample";
 
 /// The description of a trace before its first request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// The meaning of offsets, and the fields that are present.
     pub meta: Meta,
@@ -34,13 +34,16 @@ impl Header {
     pub fn new(meta: &Meta) -> Header {
         let tool = concat!("hotset ", env!("CARGO_PKG_VERSION")).to_owned();
         let meta = Meta { format: super::FORMAT.name, ..meta.clone() };
-        Header { meta, is_memory: false, metadata: vec![("tool".to_owned(), tool)] }
+        let sample = meta.sample.map(|share| (SAMPLE.to_owned(), share.to_string()));
+        let metadata = [("tool".to_owned(), tool)].into_iter().chain(sample).collect();
+        Header { meta, is_memory: false, metadata }
     }
 
     /// A header for a trace of memory.
     pub fn of_memory(told: &MemoryMeta) -> Header {
         let addressing = Addressing::Bytes { unit: Some(told.page_bytes) };
-        let meta = Meta { format: super::FORMAT.name, addressing, has_time: false, has_ops: told.has_writes };
+        let meta =
+            Meta { format: super::FORMAT.name, addressing, has_time: false, has_ops: told.has_writes, sample: None };
         Header { is_memory: true, ..Header::new(&meta) }
     }
 
@@ -86,16 +89,27 @@ impl Header {
             other => return Err(format!("offsets have meaning {other}; expected 0 (bytes), 1 (objects) or 2 (pages)")),
         };
         let is_memory = meaning == PAGES;
+        let mut metadata = Vec::new();
+        for _ in 0..fields.varint()? {
+            metadata.push((fields.string()?, fields.string()?));
+        }
         let meta = Meta {
             format: super::FORMAT.name,
             addressing,
             has_time: told & HAS_TIME != 0,
             has_ops: told & HAS_OPS != 0,
+            sample: None,
         };
-        let mut metadata = Vec::new();
-        for _ in 0..fields.varint()? {
-            metadata.push((fields.string()?, fields.string()?));
-        }
-        Ok(Header { meta, is_memory, metadata })
+        let mut header = Header { meta, is_memory, metadata };
+        header.meta.sample = header.get(SAMPLE).map(share).transpose()?;
+        Ok(header)
+    }
+}
+
+/// Reads the share of a sample.
+fn share(text: &str) -> Result<f64, Fault> {
+    match text.parse() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err(format!("the sample has the share {text:?}; expected a number between 0 and 1")),
     }
 }

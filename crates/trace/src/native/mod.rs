@@ -24,7 +24,7 @@ mod tests;
 mod writer;
 
 pub use format::FORMAT;
-pub use header::{Header, SAMPLE};
+pub use header::Header;
 pub use memory_writer::MemoryWriter;
 pub use reader::Reader;
 pub use stats::Stats;

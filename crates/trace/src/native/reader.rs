@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Fault, Header, SAMPLE, Stats,
+    Fault, Header, Stats,
     block::{Block, Known},
     damage::Damage,
     index::{self, Index},
@@ -125,7 +125,8 @@ impl<R: Read> Reader<R> {
     /// Reads from `source`, which errors call `path`, beginning with its first byte.
     pub fn new(source: R, path: &Path) -> Result<Reader<R>, TraceError> {
         let unpacker = Unpacker::new().map_err(|error| TraceError::io(path, "cannot begin to read", error))?;
-        let meta = Meta { format: "", addressing: crate::Addressing::Objects, has_time: false, has_ops: false };
+        let meta =
+            Meta { format: "", addressing: crate::Addressing::Objects, has_time: false, has_ops: false, sample: None };
         let mut reader = Reader {
             source,
             path: path.to_owned(),
@@ -444,12 +445,8 @@ impl<R: Read + Send> TraceReader for Reader<R> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let sample = self.header.get(SAMPLE).map(|rate| {
-            format!(
-                "this is a sample of {rate} of the objects or blocks of a trace: give {rate} of the size of the whole \
-                 cache, or sizes in percent"
-            )
-        });
+        let sample = self.header.meta.sample;
+        let sample = sample.map(|share| format!("this is a sample of {share} of the objects or blocks of a trace"));
         self.damage.remarks().into_iter().chain(sample).collect()
     }
 }

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{Addressing, Batch, FileInfo, Meta, Tables, TraceError, TraceReader, batch::UNKNOWN_SIZE};
 
-const BYTES: Meta = Meta { format: "hst", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+const BYTES: Meta =
+    Meta { format: "hst", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 /// A sink that stays with the test.
 #[derive(Clone, Default)]
@@ -139,7 +140,7 @@ fn version_1_0_is_what_it_was() {
 #[test]
 fn the_header_is_kept() {
     for addressing in [Addressing::Objects, Addressing::Bytes { unit: Some(512) }, Addressing::Bytes { unit: None }] {
-        let meta = Meta { format: "arc", addressing, has_time: false, has_ops: true };
+        let meta = Meta { format: "arc", addressing, has_time: false, has_ops: true, sample: None };
         let header = Header::new(&meta).with("command", "cp a b").with("note", "ünïcödé\n");
         let sink = Sink::default();
         Writer::new(sink.clone(), Path::new("t"), &header).unwrap().finish(&Tables::default()).unwrap();

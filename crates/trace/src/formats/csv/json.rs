@@ -175,7 +175,8 @@ impl LineFormat for JsonLines {
     }
 }
 
-const META: Meta = Meta { format: "mooncake", addressing: Addressing::Objects, has_time: true, has_ops: false };
+const META: Meta =
+    Meta { format: "mooncake", addressing: Addressing::Objects, has_time: true, has_ops: false, sample: None };
 
 struct Mooncake;
 

@@ -59,7 +59,8 @@ pub(super) const FORMAT: Format = Format {
     open,
 };
 
-const NO_META: Meta = Meta { format: "csv", addressing: Addressing::Objects, has_time: false, has_ops: false };
+const NO_META: Meta =
+    Meta { format: "csv", addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
 
 struct Csv {
     meta: Meta,

@@ -57,7 +57,10 @@ fn a_subset_with_an_id_is_addressed_by_object() {
     assert_eq!(offsets(&FORMAT, b"key\nx\ny\nx\n").len(), 3);
     assert_eq!(offsets(&FORMAT, b"op,path\nR,/a\nR,/b\nW,/a\n"), [0, 1, 0]);
     let trace = opened(None, b"id\n7\n", &OpenOptions::default()).unwrap();
-    assert_eq!(*trace.meta(), Meta { format: "csv", addressing: Addressing::Objects, has_time: false, has_ops: false });
+    assert_eq!(
+        *trace.meta(),
+        Meta { format: "csv", addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None }
+    );
 }
 
 #[test]

@@ -90,7 +90,8 @@ struct Lcs<const BYTES: usize> {
 
 impl<const BYTES: usize> Lcs<BYTES> {
     fn new() -> Lcs<BYTES> {
-        let meta = Meta { format: "lcs", addressing: Addressing::Objects, has_time: true, has_ops: BYTES > 24 };
+        let meta =
+            Meta { format: "lcs", addressing: Addressing::Objects, has_time: true, has_ops: BYTES > 24, sample: None };
         Lcs { meta, tenants: Numbering::default(), tables: Tables::default() }
     }
 }
