@@ -83,7 +83,7 @@ function multiples(experiment: Experiment, all: Group[], measure: Measure): HTML
     grid.append(panel(group, choices, fileName(group.trace), `${brief(references)} references`, (row) => row, style));
   }
   const axis = experiment.axis === "share" ? "share of the footprint" : "cache size";
-  const scale = all.length < 2 ? "" : measure.share ? ", all on one scale" : ", each on a scale of its own";
+  const scale = all.length < 2 ? "" : measure.share ? ", all on one scale" : ", each on its own scale";
   const sizes = new Set(first.series.flatMap((series) => series.rows.map((row) => row.size_blocks)));
   const caption = sizes.size > 1 ? `By ${axis}${scale}.` : `At ${experiment.sizes}.`;
   return h("figure", { class: "part multiples" }, h("h3", {}, measure.label), h("figcaption", {}, caption), grid, legend(first, choices));

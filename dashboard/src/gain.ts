@@ -31,7 +31,7 @@ export interface Gain {
   bound: Row | undefined;
 }
 
-/** At each size of LRU, the least first; empty without LRU or without anything beside it. */
+/** At each size of LRU, the least first; empty without LRU or without another scheme. */
 export function gains(group: Group): Gain[] {
   const lru = group.series.find((series) => isBaseline(series.name));
   const bound = group.series.find((series) => isBound(series.name));
@@ -49,7 +49,7 @@ export function middleGain(group: Group): Gain | undefined {
   return all[Math.floor((all.length - 1) / 2)];
 }
 
-/** The scheme that stands out: the best one at the middle size; without LRU the one with the best mean hit ratio of those that can be run. */
+/** The best scheme: the best one at the middle size; without LRU the one with the best mean hit ratio of those that can be run. */
 export function ofInterest(group: Group): number {
   const best = middleGain(group)?.best;
   const gains = group.series.findIndex((series) => best !== undefined && series.rows.includes(best));

@@ -109,5 +109,5 @@ export function storage(group: Group, choices: Choices): HTMLElement | null {
     }));
   }
   const caption = known.length > 1 ? "The least first." : `In ${state.unit.label}, the least first.`;
-  return h("figure", { class: "part storage" }, h("h3", {}, "What a request costs the storage"), h("figcaption", {}, caption), bar, body);
+  return h("figure", { class: "part storage" }, h("h3", {}, "Cost of a request at the storage"), h("figcaption", {}, caption), bar, body);
 }

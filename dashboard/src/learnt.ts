@@ -17,15 +17,15 @@ const LEAST = 0.01;
 export function learnt(group: Group): HTMLElement | null {
   const told = group.series.flatMap(({ name: scheme, rows }) => rows.filter((row) => row.explained !== undefined).map((row) => ({ scheme, row })));
   if (told.length === 0) return null;
-  const body = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What was learnt" });
+  const body = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Learnt state" });
   const show = (at: number) => body.replaceChildren(...lines(told[at]!.row));
   const middle = Math.floor((told.length - 1) / 2);
   show(middle);
   const size = (row: Row) => (row.size_bytes === undefined ? `${count(row.size_blocks)} blocks` : bytes(row.size_bytes));
   const label = ({ scheme, row }: (typeof told)[number]) => `${scheme}, ${size(row)}`;
   const bar = told.length > 1 ? h("div", { class: "bar" }, choice("Scheme and size", told.map(label), middle, show)) : null;
-  const caption = "What the scheme had learnt at the end of the trace: the chance that a block is used at each age, in references since its last use, and what becomes of such blocks.";
-  return h("figure", { class: "part learnt" }, h("h3", {}, "What was learnt"), h("figcaption", {}, caption), bar, body);
+  const caption = "The state of the scheme at the end of the trace: the chance that a block is used at each age, in references since its last use, and the treatment of such blocks.";
+  return h("figure", { class: "part learnt" }, h("h3", {}, "Learnt state"), h("figcaption", {}, caption), bar, body);
 }
 
 function lines(row: Row): HTMLElement[] {
@@ -34,7 +34,7 @@ function lines(row: Row): HTMLElement[] {
   const ages = octaves(shown);
   const title = `Chance of use by age, 1 to ${count(2 ** (ages - 1))}`;
   const heading = (text: string, of = "") => h("th", { scope: "col", class: of }, text);
-  const head = h("tr", {}, heading("Blocks"), heading("Came to be used", "words"), ...["Room", "References", title].map((text) => heading(text)), heading("What it does", "words"));
+  const head = h("tr", {}, heading("Blocks"), heading("Came to be used", "words"), ...["Room", "References", title].map((text) => heading(text)), heading("Treatment", "words"));
   const share = (value: number) => h("td", {}, percent(value / 100, 1));
   const line = (one: Learnt) =>
     h("tr", {}, h("td", {}, name(whose(one))), h("td", { class: "words" }, one.came), share(one.room_percent), share(one.references_percent), h("td", {}, curve(one, ages)), h("td", { class: "words" }, done(one.treatment)));

@@ -76,7 +76,7 @@ function afterRows(at: Command, rows: Row[], hasSeries: boolean): Step[] {
     const policies = [...new Set(rows.map((row) => row.policy))].join(",");
     steps.push({ why: "The same from small to all that there is", line: at("simulate", "--policy", policies, "--size", "1%..100%*2", "--report", "sizes.html") });
   }
-  steps.push({ why: "What is in the trace: which files and blocks are referenced when", line: at("inspect", "--report", "trace.html") });
+  steps.push({ why: "The files and blocks of the trace, and when they are referenced", line: at("inspect", "--report", "trace.html") });
   return steps;
 }
 

@@ -30,7 +30,7 @@ export function accessPattern(pattern: Pattern, blockBytes: number | undefined):
     "figure",
     { class: "part pattern" },
     h("h3", {}, "Which blocks are referenced when"),
-    h("figcaption", {}, "Each point is a block, or neighbouring ones, at a reference or neighbouring ones: the darker, the more references. Blocks are numbered in the order of their first reference: what is new climbs the upper edge, what lies below it is used again."),
+    h("figcaption", {}, "Each point is a block, or neighbouring ones, at a reference or neighbouring ones: the darker, the more references. Blocks are numbered in the order of their first reference: new blocks climb the upper edge, blocks below it are used again."),
     picture.grid.frame.element,
     picture.legend,
   );

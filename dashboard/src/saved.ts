@@ -60,7 +60,7 @@ export function memorySaved(group: Group, choices: Choices): HTMLElement | null 
     "figure",
     { class: "part saved" },
     h("h3", {}, "Memory saved at equal hit ratio"),
-    h("figcaption", {}, "How much less each scheme needs to hit as much as lru does at the size below. Between measured sizes on straight lines over the logarithm of the size; nothing is said outside of them. Below 0 it needs more; what needs more than twice as much lies below the picture."),
+    h("figcaption", {}, "How much less each scheme needs to hit as much as lru does at the size below. Between measured sizes on straight lines over the logarithm of the size; nothing is said outside of them. Below 0 it needs more; a scheme that needs more than twice as much lies below the picture."),
     chart.element,
   );
 }

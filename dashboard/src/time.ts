@@ -90,7 +90,7 @@ function cell(stretches: Stretch[], promises: Map<string, number>): HTMLElement[
   }))));
   const division = marks.length > 0 ? " Strokes at the lower edge: the cache was divided anew." : "";
   return [
-    h("figcaption", {}, `Hit ratio of each application, stretch by stretch.${promises.size > 0 ? " Dotted: what it was promised." : ""}${division}`),
+    h("figcaption", {}, `Hit ratio of each application, stretch by stretch.${promises.size > 0 ? " Dotted: its promise." : ""}${division}`),
     charts[0].element,
     h("figcaption", {}, `Blocks in memory that were read for each application, at the end of each stretch.${divides ? " Dotted: as many as it may have." : ""}`),
     charts[1].element,

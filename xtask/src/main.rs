@@ -33,7 +33,7 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Fail if a dependency's licence or origin is not one that deny.toml allows
+    /// Fail if a dependency's licence or origin is not allowed by deny.toml
     Licences,
     /// Fail if the tree breaks a rule of CONTRIBUTING.md that a program can see
     Tidy {

@@ -9,7 +9,7 @@
  *     HOTSET_PAGETRACE=program.pgt ./program
  *     hotset simulate program.pgt --policy apr,clock,opt --size 30%,50%     or: hotset import program.pgt -o program.hst
  *
- * The trace is HOTSET_PAGETRACE, by default hotset.pgt, and beside it the list of objects, NAME.obj.csv. Without a name that ends in .pgt, or if
+ * The trace is HOTSET_PAGETRACE, by default hotset.pgt, and the list of objects next to it, NAME.obj.csv. Without a name that ends in .pgt, or if
  * a file cannot be written, it says so once and the program runs on unrecorded.
  *
  * Recorded: loads and stores of the code compiled so, atomic ones and copies too; allocations from LEAST bytes on, their frees, and mappings.
@@ -64,7 +64,7 @@ static struct {
     unsigned char buffer[BUFFER];
 } out = {ATOMIC_FLAG_INIT, 0, 0, false, NULL, 0, 0, 0, {0}};
 
-/* With one thread there is nobody to keep out. */
+/* With one thread there is no other to keep out. */
 static bool lock(void) {
     if (__libc_single_threaded) return false;
     while (atomic_flag_test_and_set_explicit(&out.taken, memory_order_acquire)) {}
@@ -369,7 +369,7 @@ void *calloc(size_t count, size_t bytes) {
     return address;
 }
 
-/* What grows or shrinks where it is keeps its content, so it is only told anew; what moves is told as it was before, too. */
+/* A mapping that grows or shrinks in place keeps its content, so only the new one is written; of one that moves, the old one is written, too. */
 void *realloc(void *old, size_t bytes) {
     bool large = out.objects && old && malloc_usable_size(old) >= LEAST;
     void *address = __libc_realloc(old, bytes);

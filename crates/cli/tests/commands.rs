@@ -216,7 +216,11 @@ fn import_samples_objects() {
     // Sizes in bytes and objects are those of a cache for the whole trace.
     for size in ["40000b", "800 objects"] {
         let run = hotset(&["simulate", &out, "-p", "lru", "-s", size, "--json", "-"]);
-        assert!(run.err.contains("sizes are of a cache for the whole trace; the sample is replayed in 0.25"), "{}", run.err);
+        assert!(
+            run.err.contains("sizes are of a cache for the whole trace; the sample is replayed in 0.25"),
+            "{}",
+            run.err
+        );
         let sampled: Value = serde_json::from_str(run.out.trim()).unwrap();
         let exact = hotset(&["simulate", &whole, "-p", "lru", "-s", size, "--json", "-"]).rows().remove(0);
         assert_eq!((&sampled["size_blocks"], &sampled["size_bytes"]), (&exact["size_blocks"], &exact["size_bytes"]));

@@ -1,7 +1,7 @@
 //! The commands of the guide run as they are written, and give the output that is written there.
 //!
 //! A block of `console` has commands, each in a line that begins with `$ `, run by a shell at the root of the
-//! repository. The lines behind it stand in its output, in this order; the guide may leave lines out between them.
+//! repository. Its output has the lines behind it in this order; the guide may leave lines out between them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

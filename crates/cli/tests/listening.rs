@@ -180,7 +180,7 @@ fn slow_and_endless_requests_are_in_nobodys_way() {
     let folder = fs::symlink_metadata(socket.parent().unwrap()).unwrap();
     assert!(
         folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & 0o22 == 0,
-        "nobody else writes there"
+        "no other user writes there"
     );
     let connect = || UnixStream::connect(&socket).unwrap();
     status(&mount).good();

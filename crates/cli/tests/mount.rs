@@ -295,6 +295,6 @@ fn the_unit_in_the_guide_is_one_that_systemd_takes() {
             let said = String::from_utf8_lossy(&verified.stderr);
             assert!(verified.status.success() && !said.contains("hotset.service"), "{said}");
         }
-        Err(error) => eprintln!("SKIPPED: there is no systemd-analyze: {error}"),
+        Err(error) => eprintln!("SKIPPED: systemd-analyze is missing: {error}"),
     }
 }

@@ -111,9 +111,9 @@ fn a_directory_is_looked_through_and_its_traces_are_replayed_as_the_command_does
     let run = replayed(&viewer, "trace=t+r%26ce.csv&policies=lru,s3-fifo&sizes=64K,1M");
     assert_eq!((&run["state"], &run["rows"]), (&"done".into(), &Value::from(lines_of(&json))), "{run}");
     // A scheme that cannot run says why, and the others go on.
-    let run = replayed(&viewer, "trace=t+r%26ce.csv&policies=qos(lru,nobody=80%25),lru&sizes=64K&ops=reads");
+    let run = replayed(&viewer, "trace=t+r%26ce.csv&policies=qos(lru,absent=80%25),lru&sizes=64K&ops=reads");
     assert_eq!((&run["done"], run["rows"].as_array().unwrap().len()), (&2.into(), 1), "{run}");
-    assert!(run["words"][0].as_str().unwrap().contains("nobody"), "{run}");
+    assert!(run["words"][0].as_str().unwrap().contains("absent"), "{run}");
     for (query, why) in [
         ("trace=readme.md&policies=lru", "no such trace"),
         ("trace=../../etc/passwd&policies=lru", "no such trace"),

@@ -5,8 +5,8 @@
 //!
 //! The trace is zipf(1.0) over 1M blocks, 20M references, its blocks renumbered by first appearance as the simulator
 //! does. The slot of the reference 16 ahead is prefetched. Every figure is the best of three runs, with the hit ratio
-//! beside it. Memory is the allocation of building the policy, by slot (a block that the host may mention) and by block
-//! of capacity, from the differences of three builds.
+//! next to it. Memory is the allocation of building the policy, by slot (a block that the host may mention) and by
+//! block of capacity, from the differences of three builds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;

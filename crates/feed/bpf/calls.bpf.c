@@ -6,11 +6,11 @@
  * the kernel's structures comes from its own description (BTF), which src/calls/places.rs reads. src/calls/kernel.rs is the
  * other side of every struct below.
  *
- * Idea: what a call works on is looked at where nobody can change it any more, or not yet: names and the file behind a
- * descriptor as the call begins, the position and the size as it ends. A file's path is told when a process uses a
+ * Idea: the arguments of a call are read where no thread can change them: names and the file behind a
+ * descriptor as the call begins, the position and the size as it ends. A file's path is reported when a process uses a
  * descriptor for the first time, and whenever another file is behind it.
  *
- * What the page cache had is seen by what the thread adds to it, during a read or a fault: on_add, on_around and
+ * The content of the page cache before a read follows from what the thread adds to it, during a read or a fault: on_add, on_around and
  * on_fault are attached only where that is asked for.
  */
 
@@ -96,14 +96,14 @@ struct call {
 	u64 arguments[6], file[2], position[2], value[2];
 	/* Pages of the file that is read which the thread has added to the page cache: how many, and the first. */
 	u64 added, lowest;
-	/* A list of requests, and how many of them were told. */
+	/* A list of requests, and how many of them were reported. */
 	u64 list, listed;
 	struct touch touch;
 };
 enum { ADDED_NONE = -1 };
 
 enum { ANSWER = 64, MOST_BUFFERS = 64 };
-/* Beside the slots that were told: not known what came back. */
+/* A bit next to those of the slots: the result is unknown. */
 enum { SUBMITTED = 1 << 16 };
 enum { KIND = 0170000, REGULAR = 0100000 };
 #define OWN_POSITION (~0ULL)
@@ -156,11 +156,11 @@ struct map SECTION("maps") calls = {HASH, 8, sizeof(struct call), 32768, 0};
 struct map SECTION("maps") told = {LRU_HASH, sizeof(struct descriptor), sizeof(struct behind), 65536, 0};
 struct map SECTION("maps") ring = {RING, 0, 0, 4096, 0};
 struct map SECTION("maps") losses = {ARRAY, 4, sizeof(struct losses), 1, MMAPABLE};
-/* Programs whose path was told for touches of them. */
+/* Programs whose path was reported for touches of them. */
 struct map SECTION("maps") mapped = {LRU_HASH, sizeof(struct identity), 4, 65536, 0};
 /* on_submitted itself. */
 struct map SECTION("maps") again = {PROGRAMS, 4, 4, 1, 0};
-/* Too large for the stack. Whoever writes there is not preempted: the tracepoints below run with preemption off. */
+/* Too large for the stack. Writers are not preempted: the tracepoints below run with preemption off. */
 struct map SECTION("maps") names = {PER_CPU_ARRAY, 4, sizeof(struct name), 1, 0};
 struct map SECTION("maps") ends = {PER_CPU_ARRAY, 4, sizeof(struct ended), 1, 0};
 
@@ -263,7 +263,7 @@ INLINE u32 tell_text(const struct config *c, enum slot slot, u64 from)
 }
 
 /* Writes the last name of the path at hand behind those that are there already, and goes one up. False at its end. The
- * state lies in the record: what the verifier knows of it must be the same each time, or it counts every way here. */
+ * state lies in the record: the facts that the verifier has of it must be the same each time, or it counts every way here. */
 INLINE int add_name(const struct config *c, struct walk *walk, volatile u32 *length, u8 *text, u32 *is_whole)
 {
 	u64 dentry = walk->dentry, outer = walk->mount - c->mount_inner;
@@ -279,7 +279,7 @@ INLINE int add_name(const struct config *c, struct walk *walk, volatile u32 *len
 	}
 	if (is_top || dentry == parent) {
 		*is_whole = 1;
-		/* The top has a name of its own only where nothing is below it. */
+		/* The top has its own name only where nothing is below it. */
 		if (at)
 			return 0;
 	}
@@ -340,7 +340,7 @@ INLINE u64 file_of(const struct config *c, u32 number)
 	return load(load(table + c->table_files) + 8ULL * number);
 }
 
-/* Whose pages the page cache has for a file: overlayfs has them for a file of its own below this one. */
+/* Whose pages the page cache has for a file: overlayfs has them for its own file below this one. */
 INLINE u64 data_of(const struct config *c, u64 file)
 {
 	u64 inode = load(file + c->file_inode);
@@ -385,7 +385,7 @@ INLINE u64 argument(const struct call *call, u32 place)
 	return place < 6 ? call->arguments[place] : 0;
 }
 
-/* Tells a name and, if it is relative, where it is taken from; what cannot be read yet is told as the call ends. */
+/* Tells a name and, if it is relative, where it is taken from; the rest is reported as the call ends. */
 INLINE void tell_name(const struct config *c, const struct look *look, struct call *call, u32 which)
 {
 	u32 slot = TEXT + which, first, base;
@@ -458,7 +458,7 @@ INLINE const struct look *look_of(u32 number)
 	return look && look->wanted ? look : 0;
 }
 
-/* Room for the call that the thread begins, taken the first time and kept until the thread ends. */
+/* Memory for the call that the thread begins, taken the first time and kept until the thread ends. */
 INLINE struct call *room(u64 task)
 {
 	struct call *call = lookup(&calls, &task), empty = {};
@@ -541,7 +541,7 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 	return 0;
 }
 
-/* Tells a request that was submitted, as the call that would do the same and succeeds: what comes back is not known. */
+/* Tells a request that was submitted, as the call that would do the same and succeeds. Its result is not known. */
 INLINE void tell_request(const struct config *c, struct call *call, u32 number, u64 file, int is_write, u64 length, u64 position)
 {
 	u64 inode = load(file + c->file_inode), size = load(inode + c->inode_size), there;
@@ -575,11 +575,11 @@ struct asynchronous {
 	u64 buffer, length, position;
 };
 enum { READ_AT = 0, WRITE_AT = 1, READ_PARTS = 7, WRITE_PARTS = 8 };
-/* So many are told before the program goes on with itself, which it may do 33 times; more the verifier would not follow. */
+/* So many are reported before the program continues with itself, which it may do 33 times; more the verifier would not follow. */
 enum { REQUESTS_AT_ONCE = 4 };
 
 /* Tells a request that the kernel has taken. It is looked at when it has: where another thread got its answer meanwhile and uses
- * its room again, that is told. */
+ * its memory again, that is reported. */
 INLINE void tell_listed(const struct config *c, struct call *call, u64 at)
 {
 	struct asynchronous request = {};
@@ -664,7 +664,7 @@ SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 enum { READV = 1, WRITEV = 2, READ_FIXED = 4, WRITE_FIXED = 5, READ = 22, WRITE = 23, READV_FIXED = 60, WRITEV_FIXED = 61 };
 /* The file is one of those that were registered with the ring. */
 enum { REGISTERED = 1 };
-/* Registered files are told under numbers that no descriptor has: the ring's, so that two rings of a process are apart, and
+/* Registered files are reported under numbers that no descriptor has: the ring's, so that two rings of a process are apart, and
  * the file's in the ring's table. */
 enum { REGISTERED_NUMBERS = 1 << 30, RINGS = 1023, RING_SHIFT = 20, MOST_REGISTERED = 1 << 20 };
 enum { DIRECTLY = ~0U, POINTER_FLAGS = 7 };
@@ -716,7 +716,7 @@ SECTION("raw_tp/io_uring_submit_req") int on_request(u64 *context)
 	return 0;
 }
 
-/* Tells the path of a program: nobody maps it by a call. */
+/* Reports the path of a program, which no call maps. */
 INLINE void tell_program(const struct config *c, u64 file)
 {
 	struct identity identity = identity_of(c, data_of(c, file));

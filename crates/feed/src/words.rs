@@ -27,8 +27,8 @@ impl Words {
 
     /// The words.
     pub fn all(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping holds this many bytes as long as `self` lives, is aligned to a page, and everybody who
-        // writes there, the kernel included, does it by whole words.
+        // SAFETY: the mapping holds this many bytes as long as `self` lives, is aligned to a page, and all
+        // writers, the kernel included, write whole words.
         unsafe { slice::from_raw_parts(self.memory.as_ptr().cast(), self.words) }
     }
 }

@@ -24,7 +24,7 @@ def experiment(
 
     It runs the command, which knows what such a file may say: ``hotset`` among the programs, or what the environment
     names in ``HOTSET``. Names of traces begin at ``traces``, at what ``HOTSET_TRACES`` names, or beside the file. ``on``
-    is that of ``sweep``, and so is ``keep``, for a cluster only; there are no mixes and no series over time there.
+    is that of ``sweep``, and so is ``keep``, for a cluster only; it has neither mixes nor series over time.
     """
     given: Mapping[str, str | os.PathLike[str] | None] = {"--traces": traces, "--on": on, "--keep": keep}
     typed = [word for name, value in given.items() if value is not None for word in (name, os.fspath(value))]

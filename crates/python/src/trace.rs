@@ -16,7 +16,7 @@ use crate::opener::{Choice, Opener, Source, formats};
 use crate::run::{Watch, run};
 use crate::selection::Chosen;
 
-/// A trace: what was referred to, in order. ``hotset.open`` opens one; it is read when something is asked of it.
+/// A trace: references in order. ``hotset.open`` opens one; it is read when something is asked of it.
 #[pyclass(frozen, module = "hotset")]
 pub struct Trace {
     opener: Opener,
@@ -24,7 +24,7 @@ pub struct Trace {
     about: OnceLock<About>,
 }
 
-/// What one pass over a trace has told.
+/// Facts gathered by one pass over a trace.
 #[derive(Clone)]
 struct About {
     format: &'static str,

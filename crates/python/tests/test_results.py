@@ -179,7 +179,7 @@ def test_results_are_a_sequence_with_pictures(workload: Workload) -> None:
     assert [row["policy"] for row in results[1:3]] == ["lru", "opt"] and results[-1]["policy"] == "opt"
     assert (results + results)[4:] == results and results != results[:1]
     assert len(repr(results).splitlines()) == 5 and "<td>opt</td>" in results._repr_html_()
-    assert "<svg" in results._repr_html_() and "<svg" not in results[::2]._repr_html_(), "one size is no line"
+    assert "<svg" in results._repr_html_() and "<svg" not in results[::2]._repr_html_(), "one size does not make a line"
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     axes = results.plot()

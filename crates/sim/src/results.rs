@@ -482,7 +482,7 @@ pub struct TraceFacts {
 }
 
 impl TraceFacts {
-    /// The size of a cache for the whole trace that one of `blocks` for the sample stands for.
+    /// The size of a cache for the whole trace, if `blocks` are replayed for the sample.
     fn whole(&self, blocks: u32) -> u32 {
         self.sample.map_or(blocks, |share| (f64::from(blocks) / share).round() as u32)
     }

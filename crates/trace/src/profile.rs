@@ -25,7 +25,7 @@ struct Row {
     apps: Vec<AppRow>,
 }
 
-/// The fields of an application in a row that are read.
+/// The fields of an application in one row that are read.
 #[derive(Deserialize)]
 struct AppRow {
     name: String,

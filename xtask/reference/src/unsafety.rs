@@ -12,7 +12,7 @@ const HEAD: &str = "\
 # Every `unsafe`
 
 Read off the tokens of the sources, so none is left out, in macros neither. *Shipped* is what the command contains; *tests* are tests, examples and
-benchmarks. A crate that has no line has no `unsafe` of its own. `SECURITY.md` says what is checked of them and how.
+benchmarks. A crate without a line has no `unsafe`. `SECURITY.md` says what is checked of them and how.
 ";
 
 /// One `unsafe` of a source file.

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf, process::ExitStatus};
 
 use hotset_trace::TraceError;
 
-/// The reason why there is no recording, as one sentence with a remedy.
+/// The reason why nothing was recorded, as one sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The command is empty.

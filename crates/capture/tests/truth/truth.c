@@ -3,7 +3,7 @@
  *
  *     OP LABEL OFFSET LENGTH [failed] [executable]
  *
- * A label stands for one file, whatever it is called; `P LABEL PATH` tells what a file is called in the end and `Z LABEL SIZE` how long
+ * A label names one file, whatever its path; `P LABEL PATH` gives the path of a file in the end and `Z LABEL SIZE` how long
  * it is. argv[2] is the size of the program's own file. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -92,7 +92,7 @@ static void offsets(void) {
     NEED(syscall(SYS_read, a, 1L, 10L) == -1);
     NEED(read(a, buffer, 10) == 10);
     say("R a 100 10\n");
-    /* A second opening has a position of its own. */
+    /* A second opening has its own position. */
     int again = opens("a", AT_FDCWD, "./sub/../a", O_RDONLY);
     reads("a", again, 16, 0, 16);
     close(again);

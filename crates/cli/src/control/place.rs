@@ -2,8 +2,8 @@
 //! number of the mount's device or of the steered directory. A steering process also claims its directories there.
 //!
 //! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; without either,
-//! `/tmp/hotset-UID`. Folders are opened once and their content is reached through that descriptor, so that nobody can
-//! replace them meanwhile.
+//! `/tmp/hotset-UID`. Folders are opened once and their content is reached through that descriptor, so that no other
+//! process can replace them meanwhile.
 
 use std::env;
 use std::fs::Metadata;

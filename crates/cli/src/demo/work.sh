@@ -1,5 +1,5 @@
 # The program that `hotset demo` records: somebody looks around in the C headers of this system, in many, then in a part, then in
-# a few of them, and compiles in between. Runs in a directory of its own.
+# a few of them, and compiles in between. Runs in its own directory.
 set -eu
 export LC_ALL=C
 

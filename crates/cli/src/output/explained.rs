@@ -20,7 +20,7 @@ pub(crate) fn table(all: &[Explained]) -> String {
     let ages = ages(shown);
     let curve_title = format!("chance of use, by age 1…{}", human::count(1 << ages.saturating_sub(1)));
     let mut table =
-        table::numbers(&["blocks", "came to be used", "room", "references", &curve_title, "what it does"], 2..4);
+        table::numbers(&["blocks", "came to be used", "room", "references", &curve_title, "treatment"], 2..4);
     for one in shown {
         let percent = |percent: f64| cell(format!("{percent:.1} %"), Role::Plain);
         table.add_row([

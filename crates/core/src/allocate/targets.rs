@@ -2,8 +2,8 @@
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4, steps 3 to 6).
 //!
-//! Readings. The printed procedure goes through applications as they are numbered; its text and example sort them by
-//! what they need, which keeps the most promises. It sets the free room to 0 inside the loop that shares it, which
+//! Readings. The printed procedure takes applications by number; its text and example sort them by need, which
+//! keeps the most promises. It sets the free room to 0 inside the loop that shares it, which
 //! would leave every flagged application but the first without any; here all of them share it. An application that
 //! needs more than there is gets its share like the others that are flagged.
 

@@ -4,7 +4,7 @@ use super::rules::Checked;
 use super::{Class, Rules};
 use crate::request::{Kind, Op, Request};
 
-/// What is known of the file that a request is for.
+/// Facts of the file that a request is for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FileFacts<'a> {
     /// Its path; empty if unknown.

@@ -15,7 +15,7 @@ pub const OTHER: &str = "other";
 /// Rules that a list may hold: as many as a file's matches have bits.
 const MOST_RULES: usize = 64;
 
-/// Conditions for a request to belong to a class. An empty list and `None` are no condition.
+/// Conditions for a request to belong to a class. An empty list and `None` exclude nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rule {
     /// The class. Several rules may name one.

@@ -276,7 +276,7 @@ impl Policy for Undivided {
         self.policy.validate();
         let Kept { of, bytes, blocks } = &self.kept;
         let resident = |(slot, &bytes): (usize, &u32)| (bytes > 0) == self.policy.contains(slot as Slot);
-        assert!(of.iter().enumerate().all(resident), "what is resident has a size");
+        assert!(of.iter().enumerate().all(resident), "resident blocks have sizes");
         assert_eq!(of.iter().map(|&bytes| u64::from(bytes)).sum::<u64>(), *bytes);
         assert_eq!(of.iter().filter(|&&bytes| bytes > 0).count(), *blocks as usize);
         assert!(self.kept.bytes <= self.room.capacity, "more than fits");

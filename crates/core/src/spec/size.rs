@@ -22,7 +22,7 @@ pub struct SizeSpec {
     items: Vec<Item>,
     /// A share of less than one block is one block.
     rounds_up: bool,
-    /// What a size in blocks or bytes is multiplied by.
+    /// The factor of sizes in blocks and bytes.
     share: f64,
 }
 

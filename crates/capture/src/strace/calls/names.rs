@@ -14,7 +14,7 @@ use crate::strace::{
 
 /// Where a call has what it looks at.
 struct Look {
-    /// The place of the directory descriptor, or the descriptor itself if there is no path.
+    /// The place of the directory descriptor, or the descriptor itself without a path.
     base: Option<usize>,
     path: Option<usize>,
     /// The structure that comes back, if any.
