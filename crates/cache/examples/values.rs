@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use hotset_cache::Cache;
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 
 const KEYS: u32 = 1_000_000;
 const CAPACITY: u32 = 100_000;
@@ -118,7 +118,7 @@ fn usual(keys: &[u64]) -> usize {
 }
 
 fn main() {
-    let mut random = Random::new(1);
+    let mut random = Rng::new(1);
     // The third power of an even draw: a few keys are asked for again and again.
     let mut draw = || (f64::from(random.below(1 << 30)) / f64::from(1 << 30)).powi(3);
     let keys: Vec<u64> = (0..REFERENCES).map(|_| (draw() * f64::from(KEYS)) as u64).collect();

@@ -3,7 +3,7 @@
 use crate::shared::Shared;
 use crate::state::State;
 use crate::sync::Arc;
-use crate::workers::{Limits, Part, Workers};
+use crate::workers::{FailureDomain, Limits, Workers};
 
 /// The thread that computes. It ends with the cache, and is not there while there is nothing to compute.
 pub(crate) struct Background {
@@ -24,7 +24,7 @@ impl Background {
     pub fn start(&self, state: &mut State) {
         let Some(work) = state.decider.take_work() else { return };
         let (shared, policy) = (self.shared.clone(), state.policies);
-        self.workers.run(Part::default(), move || {
+        self.workers.run(FailureDomain::default(), move || {
             let compute = || {
                 let done = work();
                 let mut state = shared.lock();

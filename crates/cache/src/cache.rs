@@ -23,7 +23,7 @@ use std::sync::mpsc::Sender;
 use hotset_core::classify::Rules;
 use hotset_core::policy::{PolicySpec, Repartition, Setting};
 use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
-use hotset_core::storage::Store;
+use hotset_core::storage::StorageModel;
 
 use crate::applications::Applications;
 use crate::background::Background;
@@ -66,7 +66,7 @@ pub struct Settings {
     /// Seed of the policy's random numbers.
     pub seed: u64,
     /// The storage below, if it is known: then policies that [go by costs](hotset_core::policy::Needs::cost) do so.
-    pub store: Option<Store>,
+    pub store: Option<StorageModel>,
 }
 
 /// A cache of blocks of files.

@@ -12,9 +12,9 @@ use hotset_core::policy::{
     self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Slot, Work, block_group, file_group,
 };
 use hotset_core::request::{Op, Request};
-use hotset_core::storage::{Cost, Idle, Store};
+use hotset_core::storage::{Cost, Idle, StorageModel};
 use hotset_core::view::{
-    BlockSize, Blocks, Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer,
+    BlockSize, Blocks, Cutting, Former, MetadataObject, Piece, Segments, Space, Spaces, Step, View, Viewer,
 };
 
 use crate::arena::{Arena, PoolSize};
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub rules: Option<Rules>,
     pub seed: u64,
     /// The storage below, if it is known.
-    pub store: Option<Store>,
+    pub store: Option<StorageModel>,
 }
 
 impl Plan {
@@ -133,7 +133,7 @@ struct Prices {
 }
 
 impl Prices {
-    fn new(store: Store) -> Prices {
+    fn new(store: StorageModel) -> Prices {
         Prices { idle: Idle::new(store), head: None }
     }
 
@@ -286,8 +286,8 @@ impl Decider {
 
     fn block(&mut self, space: Space, bytes: u64, number: u64) -> Option<Block> {
         let file = match space.object {
-            Object::File(file) => Some(file),
-            Object::Directory(_) => None,
+            MetadataObject::File(file) => Some(file),
+            MetadataObject::Directory(_) => None,
         };
         let address = match &mut self.addresses {
             // Files of 2^60 blocks are beyond what a file system holds.
@@ -344,7 +344,7 @@ impl Decider {
     /// its requests.
     pub fn expect(&mut self, file: u32, size: u64) {
         if let Addresses::Plain(_) = self.addresses {
-            let space = Space { object: Object::File(file), inode: false, part: 0 };
+            let space = Space { object: MetadataObject::File(file), inode: false, part: 0 };
             let bytes = self.viewer.block_bytes(0);
             self.blocks(space, bytes, 0..size).for_each(drop);
         }

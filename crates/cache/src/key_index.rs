@@ -133,7 +133,7 @@ fn upper(hash: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hotset_core::parts::random::Random;
+    use hotset_core::parts::random::Rng;
     use std::collections::HashMap;
 
     /// Hashes that collide: in the first cell, at the end of the row, and wholly.
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn does_what_a_map_does_where_hashes_collide() {
-        let mut random = Random::new(1);
+        let mut random = Rng::new(1);
         let (mut index, mut model) = (KeyIndex::new(), HashMap::new());
         for round in 0..20_000 {
             let key = random.below(if round < 10_000 { 40 } else { 400 });

@@ -20,7 +20,7 @@ use crate::state::{Access, State};
 use crate::stream::{Found, PART, Stream};
 use crate::sync::{Arc, Weak};
 use crate::transfers::{Announced, Transfer};
-use crate::workers::{Limits, Part, Room, Workers};
+use crate::workers::{FailureDomain, Limits, Room, Workers};
 
 /// Bytes that may wait to be asked for, at most, and no more than three eighths of what may be in flight.
 pub const BUDGET: u64 = 256 << 20;
@@ -65,7 +65,7 @@ impl ReadAhead {
     }
 
     fn thread(&self, file: FileNumber, source: &dyn Source) -> Option<Room> {
-        self.workers.reserve_within(Part { device: 0, what: file.into() }, source.reads_at_once().max(OF_FILE))
+        self.workers.reserve_within(FailureDomain { device: 0, what: file.into() }, source.reads_at_once().max(OF_FILE))
     }
 
     /// Bytes that may wait to be asked for.

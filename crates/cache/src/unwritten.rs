@@ -268,7 +268,7 @@ impl Staged {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::parts::random::Random;
+    use hotset_core::parts::random::Rng;
 
     use super::*;
 
@@ -279,7 +279,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let source: Arc<dyn Source> = Arc::new(file);
         for seed in 0..300 {
-            let (mut random, mut unwritten) = (Random::new(seed), Unwritten::default());
+            let (mut random, mut unwritten) = (Rng::new(seed), Unwritten::default());
             let mut model = vec![None; SIZE as usize];
             for step in 0..60u8 {
                 let start = u64::from(random.below(SIZE as u32 - 30));

@@ -26,7 +26,7 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// Something that hangs or goes on as a whole, on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Part {
+pub struct FailureDomain {
     /// The device's number.
     pub device: u64,
     /// Its number there.
@@ -47,7 +47,7 @@ pub struct Limits {
 /// A level with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Level {
-    Part(Part),
+    Part(FailureDomain),
     Device(u64),
     All,
 }
@@ -56,7 +56,7 @@ enum Level {
 #[derive(Default)]
 struct Queue {
     running: usize,
-    waiting: VecDeque<(Part, Job)>,
+    waiting: VecDeque<(FailureDomain, Job)>,
 }
 
 /// The threads. They end when it is dropped and all jobs are done.
@@ -84,11 +84,11 @@ struct State {
 /// The right to make one call; the next one has it when this is dropped.
 pub struct Room {
     shared: Arc<Shared>,
-    part: Part,
+    part: FailureDomain,
     here: bool,
 }
 
-impl Part {
+impl FailureDomain {
     fn levels(self) -> [Level; 3] {
         [Level::Part(self), Level::Device(self.device), Level::All]
     }
@@ -111,13 +111,13 @@ impl Workers {
     }
 
     /// Runs `job` on another thread, as soon as the limits of the part allow it.
-    pub fn run(&self, part: Part, job: impl FnOnce() + Send + 'static) {
+    pub fn run(&self, part: FailureDomain, job: impl FnOnce() + Send + 'static) {
         self.0.add(&mut self.0.lock(), part, Box::new(job));
     }
 
     /// Has `job`, which is short unless its part hangs, done by this thread, or by another one if too many like this
     /// one are held already.
-    pub fn run_here(&self, part: Part, job: impl FnOnce() + Send + 'static) {
+    pub fn run_here(&self, part: FailureDomain, job: impl FnOnce() + Send + 'static) {
         let mut state = self.0.lock();
         if state.here == HERE || state.enter(&self.0.limits, part).is_err() {
             return self.0.add(&mut state, part, Box::new(job));
@@ -129,12 +129,12 @@ impl Workers {
     }
 
     /// A permit for one call, if it need not wait.
-    pub fn reserve(&self, part: Part) -> Option<Room> {
+    pub fn reserve(&self, part: FailureDomain) -> Option<Room> {
         self.reserve_within(part, usize::MAX)
     }
 
     /// The same, if less than `most` calls of its part are under way.
-    pub fn reserve_within(&self, part: Part, most: usize) -> Option<Room> {
+    pub fn reserve_within(&self, part: FailureDomain, most: usize) -> Option<Room> {
         let limits = Limits { part: most.min(self.0.limits.part), ..self.0.limits };
         self.0.lock().enter(&limits, part).ok()?;
         Some(Room { shared: self.0.clone(), part, here: false })
@@ -163,7 +163,7 @@ impl Drop for Room {
 
 impl State {
     /// Adds a call of the part, or returns the level that is full.
-    fn enter(&mut self, limits: &Limits, part: Part) -> Result<(), Level> {
+    fn enter(&mut self, limits: &Limits, part: FailureDomain) -> Result<(), Level> {
         let is_full = |&level: &Level| self.levels.get(&level).is_some_and(|queue| queue.running >= limits.of(level));
         if let Some(full) = part.levels().into_iter().find(is_full) {
             return Err(full);
@@ -178,7 +178,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(self: &Arc<Self>, state: &mut State, part: Part, job: Job) {
+    fn add(self: &Arc<Self>, state: &mut State, part: FailureDomain, job: Job) {
         match state.enter(&self.limits, part) {
             Ok(()) => self.start(state, Room { shared: self.clone(), part, here: false }, job),
             Err(full) => state.levels.entry(full).or_default().waiting.push_back((part, job)),
@@ -196,7 +196,7 @@ impl Shared {
     }
 
     /// A call of the part has returned: whatever has waited for that begins, or waits at another level.
-    fn leave(self: &Arc<Self>, state: &mut State, part: Part) {
+    fn leave(self: &Arc<Self>, state: &mut State, part: FailureDomain) {
         for level in part.levels() {
             if let Some(queue) = state.levels.get_mut(&level) {
                 queue.running -= 1;
@@ -282,17 +282,17 @@ mod tests {
         let (workers, mut hung) = (Workers::new(LIMITS), Hung::new());
         // Three of one part, three of another one of the same device.
         for number in 0..6 {
-            workers.run(Part { device: 0, what: number / 3 }, hung.job(number));
+            workers.run(FailureDomain { device: 0, what: number / 3 }, hung.job(number));
         }
         assert_eq!(hung.next(4), [0, 1, 3, 4], "two of each part");
         // The device is full now, other ones are not.
-        workers.run(Part { device: 0, what: 9 }, hung.job(6));
-        workers.run(Part { device: 1, what: 0 }, hung.job(7));
+        workers.run(FailureDomain { device: 0, what: 9 }, hung.job(6));
+        workers.run(FailureDomain { device: 1, what: 0 }, hung.job(7));
         assert_eq!(hung.next(1), [7]);
         assert!(hung.nothing_begins());
-        assert!(workers.reserve(Part { device: 0, what: 8 }).is_none());
-        assert!(workers.reserve(Part { device: 1, what: 0 }).is_some());
-        assert!(workers.reserve_within(Part { device: 1, what: 0 }, 1).is_none());
+        assert!(workers.reserve(FailureDomain { device: 0, what: 8 }).is_none());
+        assert!(workers.reserve(FailureDomain { device: 1, what: 0 }).is_some());
+        assert!(workers.reserve_within(FailureDomain { device: 1, what: 0 }, 1).is_none());
         hung.ends[3].send(()).unwrap();
         assert_eq!(hung.next(1), [5], "of the same part");
         assert!(hung.nothing_begins());
@@ -307,16 +307,16 @@ mod tests {
         let mut held = Vec::new();
         for number in 0..HERE as u64 {
             let (workers, job) = (workers.clone(), hung.job(number));
-            held.push(thread::spawn(move || workers.run_here(Part { device: number, what: 0 }, job)));
+            held.push(thread::spawn(move || workers.run_here(FailureDomain { device: number, what: 0 }, job)));
         }
         assert_eq!(hung.next(HERE), [0, 1, 2, 3]);
-        workers.run_here(Part { device: 9, what: 0 }, hung.job(4));
+        workers.run_here(FailureDomain { device: 9, what: 0 }, hung.job(4));
         assert_eq!(hung.next(1), [4], "by another one: this one goes on");
         hung.ends.clear();
         held.into_iter().for_each(|thread| thread.join().unwrap());
         let here = thread::current().id();
         let (tell, told) = channel();
-        workers.run_here(Part::default(), move || tell.send(thread::current().id()).unwrap());
+        workers.run_here(FailureDomain::default(), move || tell.send(thread::current().id()).unwrap());
         assert_eq!(told.recv().unwrap(), here, "by this one again");
     }
 
@@ -326,7 +326,7 @@ mod tests {
         let (tell, told) = channel();
         for number in 0..1000 {
             let tell = tell.clone();
-            let part = Part { device: number % 3, what: number % 7 };
+            let part = FailureDomain { device: number % 3, what: number % 7 };
             workers.run(part, move || tell.send(number).unwrap());
         }
         drop(tell);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::{FileCache, Status};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Explained, PolicySpec, Treatment};
 
 use support::{Opened, pattern, settings};
@@ -23,7 +23,7 @@ fn work(policy: &str) -> FileCache {
     let hot = Opened::new(&cache, "/data/hot.db", pattern(2, 40 * BLOCK as usize));
     let stream = Opened::new(&cache, "/data/stream.log", pattern(3, 9_000 * BLOCK as usize));
     let app = cache.app("reader");
-    let mut random = Random::new(3);
+    let mut random = Rng::new(3);
     for step in 0..9_000 {
         let read = |file: &Opened, block: u64| drop(cache.read(&file.access(app), block * BLOCK, 100).unwrap());
         read(&looped, step % 300);
@@ -77,7 +77,7 @@ fn policies_change_while_they_are_at_work() {
         .map(|seed| {
             let (cache, file) = (cache.clone(), file.clone());
             thread::spawn(move || {
-                let mut random = Random::new(seed);
+                let mut random = Rng::new(seed);
                 for _ in 0..4_000 {
                     let offset = u64::from(random.below(290)) * BLOCK;
                     let read = cache.read(&file.access(0), offset, 4096).unwrap();

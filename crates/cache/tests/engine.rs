@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hotset_cache::source::Source;
 use hotset_cache::{CacheError, FileCache, Read, Settings, Stream};
 use hotset_core::host::Refusal;
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::PolicySpec;
 
 use support::{Opened, pattern, settings};
@@ -399,7 +399,7 @@ fn readers_and_writers_find_what_they_wrote() {
             for number in 0..8usize {
                 let (cache, files) = (&cache, &files);
                 scope.spawn(move || {
-                    let mut random = Random::new(number as u64);
+                    let mut random = Rng::new(number as u64);
                     let mut models = vec![vec![0u8; REGION]; files.len()];
                     for step in 0..400 {
                         let which = random.below(3) as usize;

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::{FileCache, Learnt};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setting, Setup, Slot};
 
 use support::{Opened, pattern, settings};
@@ -47,7 +47,7 @@ impl Effects for Nothing {
 
 /// The file and the block of each reference: a loop, a hot set beside a scan, and blocks at random.
 fn references(seed: u64, count: u32) -> Vec<(u32, u32)> {
-    let mut random = Random::new(seed);
+    let mut random = Rng::new(seed);
     let next = |time: u32| match random.below(FILES) {
         0 => (0, time / 3 % 35),
         1 if random.below(2) == 0 => (1, random.below(9)),

@@ -8,12 +8,12 @@ use std::path::Path;
 
 use hotset_cache::{Counts, FileCache, Recording, Settings};
 use hotset_core::counters::Counters;
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
-use hotset_core::storage::Store;
-use hotset_sim::clock::Options as Clock;
+use hotset_core::storage::StorageModel;
+use hotset_sim::clock::ClockOptions as Clock;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
 use hotset_trace::{Batch, Meta, OpenOptions, Tables, TraceError, TraceReader, formats, open};
@@ -31,8 +31,8 @@ struct Ground {
 const GROUND: Ground = Ground { memory: 64 * BLOCK, store: None };
 
 impl Ground {
-    fn store(self) -> Option<Store> {
-        self.store.map(|text| Store::parse(text).unwrap())
+    fn store(self) -> Option<StorageModel> {
+        self.store.map(|text| StorageModel::parse(text).unwrap())
     }
 }
 
@@ -84,7 +84,7 @@ struct Work<'a> {
     files: Vec<Opened>,
     models: Vec<Vec<u8>>,
     apps: [u32; 3],
-    random: Random,
+    random: Rng,
     /// After each request, how many there were and what was counted.
     requests: usize,
     seen: Vec<(usize, Counts)>,
@@ -99,7 +99,7 @@ impl Work<'_> {
         let files: Vec<Opened> =
             (0..).zip(FILES).map(|(seed, (path, size))| Opened::new(&cache, path, pattern(seed, size))).collect();
         let models = files.iter().map(|file| file.store.bytes()).collect();
-        Work { spec, cache, files, models, apps, random: Random::new(7), requests: 0, seen: Vec::new() }
+        Work { spec, cache, files, models, apps, random: Rng::new(7), requests: 0, seen: Vec::new() }
     }
 
     fn note(&mut self, is_request: bool) {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hotset_cache::{Admit, FileCache, Levels, Recording, Tier, TierError, TierSettings, TierStatus};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Op;
 use hotset_sim::grid::{self, Plan};
@@ -34,7 +34,7 @@ fn simulated(recording: &Path, spec: &str, capacity: u64) -> (u64, u64) {
 /// Repeated draws, loops and sequences over three files, one of which is deleted now and then. If a request has more
 /// than one block, a scheme may evict a block for the next one of the same request, before it is read.
 fn work(cache: &FileCache, files: &[Opened; 3], is_long: bool) {
-    let mut random = Random::new(3);
+    let mut random = Rng::new(3);
     for step in 0..4000u64 {
         let file = random.below(3) as usize;
         let bytes = files[file].store.bytes();
@@ -230,7 +230,7 @@ fn any_mixture_of_old_and_new_is_right() {
     cache.end_tier();
     let new = [disk.data.bytes(), disk.index.bytes()];
     let all: Vec<_> = stores.into_iter().chain(more).collect();
-    let (mut random, mut both) = (Random::new(9), 0);
+    let (mut random, mut both) = (Rng::new(9), 0);
     for _ in 0..800 {
         let mixed = [0, 1].map(|which| {
             let sectors = old[which].chunks(64).zip(new[which].chunks(64));

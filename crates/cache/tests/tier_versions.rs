@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::Ordering;
 
 use hotset_cache::{Levels, TierSettings};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 
 use support::disk::{Disk, read_all, reads, status, stored, tier};
 use support::{Opened, pattern};
@@ -50,7 +50,7 @@ fn what_was_written_here_never_comes_back_from_the_tier() {
         let file = Opened::of(&cache, "/f", store.clone());
         read_all(&cache, &file);
         let mut model = store.bytes();
-        let mut random = Random::new(5);
+        let mut random = Rng::new(5);
         for step in 0..600u64 {
             let offset = random.below(19_000) as usize;
             match random.below(4) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotset_cache::Cache;
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
@@ -24,7 +24,7 @@ fn policies() -> impl Iterator<Item = &'static str> {
 /// Steps of all kinds, held against a map that forgets nothing.
 fn exercise(policy: &str, mut cache: Cache<u32, u64>, mut capacity: u64, weigh: fn(u64) -> u64) {
     let mut model: HashMap<u32, u64> = HashMap::new();
-    let mut random = Random::new(7);
+    let mut random = Rng::new(7);
     for step in 0..6000 {
         // A set that is used again and again, and others.
         let key = if random.below(3) > 0 { random.below(40) } else { random.below(400) };
@@ -335,7 +335,7 @@ fn values_end_live_as_in_the_simulator() {
 }
 
 fn ends_are_those_of_the_simulator(policies: &[&str], percent_written: u32) {
-    let mut random = Random::new(11);
+    let mut random = Rng::new(11);
     let requests: Vec<(u64, u64, bool, u64)> = (0..20_000)
         .map(|at| {
             let key = u64::from(random.below(300).min(random.below(300)));

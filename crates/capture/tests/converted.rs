@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use hotset_capture::strace::{Options, StraceReader};
+use hotset_capture::strace::{StraceOptions, StraceReader};
 use hotset_core::request::{Kind, Op, Request};
 use hotset_testkit::inputs::trace_path;
 use hotset_trace::{Batch, Tables, TraceReader, batch::UNKNOWN_SIZE, input::Input};
@@ -51,7 +51,7 @@ type Reference = (Request, Option<u64>);
 
 fn import(folder: &Path, name: &str) -> (Vec<Reference>, Tables) {
     let input = Input::open(&folder.join(format!("strace/{name}.strace.zst"))).unwrap();
-    let mut reader = StraceReader::new(input, Options::default()).unwrap();
+    let mut reader = StraceReader::new(input, StraceOptions::default()).unwrap();
     let mut batch = Batch::new();
     let mut all = Vec::new();
     loop {

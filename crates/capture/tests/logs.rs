@@ -3,11 +3,11 @@
 
 use std::{io::Cursor, path::Path};
 
-use hotset_capture::strace::{FORMAT, Options, StraceReader};
+use hotset_capture::strace::{FORMAT, StraceOptions, StraceReader};
 use hotset_trace::{Batch, TraceError, TraceReader, error::Place, formats, input::Input};
 
 /// All requests as `time app OP path offset length flags`, and the reader at the end.
-fn read(log: &[u8], options: Options) -> Result<(Vec<String>, StraceReader), TraceError> {
+fn read(log: &[u8], options: StraceOptions) -> Result<(Vec<String>, StraceReader), TraceError> {
     let input = Input::from_reader(Path::new("log"), Cursor::new(log.to_vec()), None)?;
     let mut reader = StraceReader::new(input, options)?;
     let mut batch = Batch::new();
@@ -27,7 +27,7 @@ fn read(log: &[u8], options: Options) -> Result<(Vec<String>, StraceReader), Tra
 }
 
 fn check(log: &str, expected: &[&str]) -> StraceReader {
-    let (found, reader) = read(log.as_bytes(), Options::default()).unwrap();
+    let (found, reader) = read(log.as_bytes(), StraceOptions::default()).unwrap();
     assert_eq!(found, expected);
     reader
 }
@@ -149,14 +149,14 @@ fn what_is_no_file_is_counted_by_class() {
 #[test]
 fn a_malformed_line_is_named_or_skipped() {
     let log = b"5 1.0 stat(\"/a\", {st_mode=S_IFREG|0644, st_size=1, ...}) = 0\n\n5 1.0 read(3</a>, \"\n5 1.0 access(\"/a\", F_OK) = 0\n";
-    let error = read(log, Options::default()).err().unwrap();
+    let error = read(log, StraceOptions::default()).err().unwrap();
     assert_eq!(error.place, Place::Line(3));
     assert_eq!(error.to_string(), "log, line 3: found `\\\"`; expected a string closed by `\"`");
-    let (found, reader) = read(log, Options { skip_bad: true, ..Options::default() }).unwrap();
+    let (found, reader) = read(log, StraceOptions { skip_bad: true, ..StraceOptions::default() }).unwrap();
     assert_eq!((found.len(), reader.skipped(), reader.lines()), (2, 1, 4));
 
     let wrong = b"5 1.0 openat(AT_FDCWD, \"/a\", O_RDONLY <unfinished ...>\n5 1.1 <... read resumed>) = 3\n";
-    let error = read(wrong, Options::default()).err().unwrap();
+    let error = read(wrong, StraceOptions::default()).err().unwrap();
     assert_eq!(error.to_string(), "log, line 2: found `read`; expected the rest of openat of the same process");
 }
 
@@ -184,7 +184,7 @@ const SAMPLE: &str = include_str!("data/every-call.strace");
 
 #[test]
 fn the_sample_holds_no_malformed_line() {
-    let (found, reader) = read(SAMPLE.as_bytes(), Options::default()).unwrap();
+    let (found, reader) = read(SAMPLE.as_bytes(), StraceOptions::default()).unwrap();
     assert_eq!(found.len(), 54, "{}", found.join("\n"));
     assert_eq!(reader.lines(), SAMPLE.lines().count() as u64);
 }
@@ -192,10 +192,10 @@ fn the_sample_holds_no_malformed_line() {
 /// Reads a damaged log both ways: it may be refused with a line's number, and never with more lines skipped than there
 /// are.
 fn survives(log: &[u8]) {
-    if let Err(error) = read(log, Options::default()) {
+    if let Err(error) = read(log, StraceOptions::default()) {
         assert!(matches!(error.place, Place::Line(_)), "{error}");
     }
-    let (_, reader) = read(log, Options { skip_bad: true, ..Options::default() }).unwrap();
+    let (_, reader) = read(log, StraceOptions { skip_bad: true, ..StraceOptions::default() }).unwrap();
     assert!(reader.skipped() <= reader.lines());
 }
 

@@ -3,7 +3,7 @@
 //! and 328k/328k, and the others exactly, as here; for blender_apothecary it has 15,832 writes, where the log holds
 //! 15,834, counted with a few lines of Python as well.
 
-use hotset_capture::strace::{Options, StraceReader};
+use hotset_capture::strace::{StraceOptions, StraceReader};
 use hotset_core::request::Op;
 use hotset_testkit::inputs::trace_path;
 use hotset_trace::{Batch, TraceReader, input::Input};
@@ -11,7 +11,7 @@ use hotset_trace::{Batch, TraceReader, input::Input};
 /// Requests of a saved log by the number of their operation.
 fn count(name: &str) -> Option<[u64; Op::ALL.len()]> {
     let path = trace_path(&format!("own/strace/{name}.strace.zst"))?;
-    let mut reader = StraceReader::new(Input::open(&path).unwrap(), Options::default()).unwrap();
+    let mut reader = StraceReader::new(Input::open(&path).unwrap(), StraceOptions::default()).unwrap();
     let mut batch = Batch::new();
     let mut counts = [0; Op::ALL.len()];
     loop {

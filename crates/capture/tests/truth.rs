@@ -11,7 +11,7 @@ use std::{
 };
 
 use hotset_capture::record::{KernelRecorder, Subject};
-use hotset_capture::strace::{Apps, Inherited, Options, StraceReader};
+use hotset_capture::strace::{Apps, Inherited, StraceOptions, StraceReader};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED};
 use hotset_trace::{Batch, OpenOptions, TraceReader, input::Input, native};
 
@@ -49,7 +49,7 @@ impl Truth {
 }
 
 /// The references of a log to files in `directory`.
-fn references(log: &[u8], options: Options, directory: &str) -> (Vec<(u32, String)>, StraceReader) {
+fn references(log: &[u8], options: StraceOptions, directory: &str) -> (Vec<(u32, String)>, StraceReader) {
     let input = Input::from_reader(Path::new("log"), std::io::Cursor::new(log.to_vec()), None).unwrap();
     references_of(StraceReader::new(input, options).unwrap(), directory)
 }
@@ -126,10 +126,10 @@ fn run(flags: &[&str]) -> Run {
 }
 
 /// The program's file has to be known to belong to the directory, and its size is not in the log.
-fn options(run: &Run) -> Options {
+fn options(run: &Run) -> StraceOptions {
     let program = run.directory.path().join("program").into_os_string().into_encoded_bytes();
     let inherited = vec![Inherited { path: program, offset: 0, append: false, size: run.program_size }];
-    Options { inherited, ..Options::default() }
+    StraceOptions { inherited, ..StraceOptions::default() }
 }
 
 fn check(flags: &[&str]) -> StraceReader {
@@ -238,7 +238,7 @@ fn processes_can_count_as_applications() {
         return;
     }
     let run = run(&hotset_capture::record::FLAGS);
-    let by_process = Options { apps: Apps::Process, ..options(&run) };
+    let by_process = StraceOptions { apps: Apps::Process, ..options(&run) };
     let (_, reader) = references(&run.log, by_process, run.directory.path().to_str().unwrap());
     // The program, the one it forks, and the one it executes; its thread does not count as another program.
     let apps = &reader.tables().apps;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_sim::Progress;
-use hotset_trace::generate::{KINDS, Kind, start};
+use hotset_trace::generate::{GeneratorKind, KINDS, start};
 use hotset_trace::native::{Header, Writer};
 use hotset_trace::{Batch, TraceReader};
 
@@ -68,7 +68,7 @@ impl Generate {
 
 fn list() -> Result<(), Failure> {
     let mut out = stdout().lock();
-    for Kind { name, summary, params, .. } in KINDS {
+    for GeneratorKind { name, summary, params, .. } in KINDS {
         writeln!(out, "{name}: {summary}")?;
         let mut table = table::plain(&["parameter", "default", "takes", "meaning"]);
         for param in *params {

@@ -8,7 +8,7 @@ use hotset_core::spec::Value;
 use hotset_sim::select::{Selected, Selection};
 use hotset_sim::{Completed, Options, Progress, SimError};
 use hotset_trace::error::Place;
-use hotset_trace::mix::{self, Mix, Order, Part};
+use hotset_trace::mix::{self, Mix, MixPart, Order};
 use hotset_trace::native::{Header, Writer};
 use hotset_trace::{Batch, TraceError, TraceReader};
 
@@ -108,8 +108,8 @@ impl MixTraces {
         once("--loops", &self.loops)
     }
 
-    fn part(&self, name: &str, path: &Path, opener: &Opener, selection: &Selection) -> Part {
-        Part {
+    fn part(&self, name: &str, path: &Path, opener: &Opener, selection: &Selection) -> MixPart {
+        MixPart {
             name: name.to_owned(),
             open: chosen(path, opener, selection),
             loops: of(&self.loops, name).unwrap_or(1),

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use hotset_capture::record::{KernelRecorder, Progress, RecordError, Recorder, Subject, Summary, of_service};
+use hotset_capture::record::{KernelRecorder, RecordError, Recorder, RecordingProgress, Subject, Summary, of_service};
 use hotset_capture::strace::Apps;
 
 use crate::destination::Destination;
@@ -125,8 +125,9 @@ impl Record {
             By::Cgroup => Apps::Group,
         };
         let bar = Recording::new(self.progress);
-        let shown =
-            |at: Progress| bar.show(&[human::counted(at.requests, "request"), human::counted(at.files as u64, "file")]);
+        let shown = |at: RecordingProgress| {
+            bar.show(&[human::counted(at.requests, "request"), human::counted(at.files as u64, "file")])
+        };
         let (path, limit, page_cache) = (self.output.clone(), self.limit, self.page_cache);
         let summary = match via {
             Via::Strace => output.fill(|path| Ok(Recorder::new(self.command).apps(apps).run(path, shown)?)),

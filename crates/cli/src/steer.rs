@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_steer::{Group, Hierarchy, Session, Settings, SteerError, Telling, When, serve_fetches};
+use hotset_steer::{Cgroup, Hierarchy, Session, Settings, SteerError, Telling, When, serve_fetches};
 
 use crate::app_by::By;
 use crate::classes;
@@ -140,7 +140,7 @@ impl Steer {
         &self,
         policy: PolicySpec,
         memory: Option<u64>,
-        group: Group,
+        group: Cgroup,
         directories: Vec<PathBuf>,
     ) -> Result<Session, Failure> {
         let when = match (self.always, self.prove) {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
@@ -24,7 +24,7 @@ struct Exerciser {
     path: PathBuf,
     file: File,
     model: Vec<u8>,
-    random: Random,
+    random: Rng,
     /// The last operation, for the message of a failure.
     log: Vec<String>,
 }
@@ -32,7 +32,7 @@ struct Exerciser {
 impl Exerciser {
     fn new(path: PathBuf, seed: u64) -> Exerciser {
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        Exerciser { path, file, model: Vec::new(), random: Random::new(seed), log: Vec::new() }
+        Exerciser { path, file, model: Vec::new(), random: Rng::new(seed), log: Vec::new() }
     }
 
     /// Some bytes of the file, perhaps beyond its end, within what it may hold.

@@ -7,7 +7,7 @@ use std::path::Path;
 use hotset_cli::all_formats;
 use hotset_cli::fuzzing::{command_line, experiment};
 use hotset_core::fuzzing::{classes, policies, sizes, vary};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_store::fuzzing::listing;
 use hotset_trace::fuzzing::{detect_and_parse, hst, mix, parse_named};
 
@@ -22,7 +22,7 @@ const LINES: [&str; 6] = [
 
 #[test]
 fn damaged_command_lines_are_read_or_refused() {
-    let mut random = Random::new(21);
+    let mut random = Rng::new(21);
     for line in LINES {
         command_line(line);
         (0..400).for_each(|_| command_line(&vary(&mut random, line)));
@@ -32,7 +32,7 @@ fn damaged_command_lines_are_read_or_refused() {
 /// The experiments of the project itself, one of each folder.
 #[test]
 fn damaged_experiments_are_read_or_refused() {
-    let mut random = Random::new(22);
+    let mut random = Rng::new(22);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     for paper in fs::read_dir(folder).expect("the experiments of the project") {
         let mut files: Vec<_> = fs::read_dir(paper.unwrap().path()).unwrap().map(|file| file.unwrap().path()).collect();
@@ -46,7 +46,7 @@ fn damaged_experiments_are_read_or_refused() {
 
 #[test]
 fn damaged_listings_are_read_or_refused() {
-    let mut random = Random::new(23);
+    let mut random = Rng::new(23);
     for kind in ["webdav", "s3"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/kept/listing").join(kind);
         let text = fs::read_to_string(path).unwrap();

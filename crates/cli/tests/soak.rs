@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use rustix::io::Errno;
 
 use support::hotset;
@@ -64,8 +64,8 @@ impl Soak {
         !self.ends.load(Ordering::Relaxed)
     }
 
-    fn random(&self, number: u64) -> Random {
-        Random::new(self.seed.wrapping_mul(1_000_003).wrapping_add(number))
+    fn random(&self, number: u64) -> Rng {
+        Rng::new(self.seed.wrapping_mul(1_000_003).wrapping_add(number))
     }
 }
 
@@ -81,7 +81,7 @@ struct Own<'a> {
 
 impl Own<'_> {
     /// One call; `None` if the mount was killed under it.
-    fn step(&mut self, random: &mut Random) -> Option<()> {
+    fn step(&mut self, random: &mut Rng) -> Option<()> {
         let (offset, length) = (random.below(LONGEST as u32 / 2) as usize, 1 + random.below(60_000) as usize);
         let done = match random.below(16) {
             0..9 => self.read(offset, length),

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use serde_json::Value;
 
 use support::mounted::{Mount, can_mount};
@@ -45,7 +45,7 @@ fn the_inodes_that_a_simulation_hits_are_those_that_the_source_is_not_asked_for(
         // Without data there is nothing to simulate.
         assert_eq!(fs::read(mount.at("63")).unwrap(), b"x");
         let before = status(&mount);
-        let mut random = Random::new(1);
+        let mut random = Rng::new(1);
         for _ in 0..2000 {
             // Some are asked for more than others.
             let number = random.below(64).min(random.below(64));

@@ -7,7 +7,7 @@
 //! separate blocks, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it
 //! runs the schemes that divide a cache.
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
 
 const APPS: u32 = 20;
@@ -83,7 +83,7 @@ fn trace(references: u32) -> Vec<Slot> {
         sum += 1.0 / f64::from(rank);
         sums.push(sum);
     }
-    let mut random = Random::new(1);
+    let mut random = Rng::new(1);
     let mut trace = Vec::with_capacity((references * APPS) as usize);
     for round in 0..references {
         for app in 0..APPS {

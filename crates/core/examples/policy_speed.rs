@@ -12,7 +12,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Effects, Extra, Future, Note, Outcome, Policy, Reference, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
 
@@ -219,7 +219,7 @@ fn zipf_trace() -> Vec<Slot> {
         sum += 1.0 / rank as f64;
         sums.push(sum);
     }
-    let mut random = Random::new(7);
+    let mut random = Rng::new(7);
     let mut numbers = vec![Slot::MAX; BLOCKS];
     let mut next = 0;
     let mut draw = || {

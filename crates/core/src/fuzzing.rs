@@ -1,7 +1,7 @@
 //! Checks of the parsers of user text, for any text. Shared by the fuzz targets in `fuzz/` and the seeded tests.
 
 use crate::classify::{Classifier, FileFacts, Rules};
-use crate::parts::random::Random;
+use crate::parts::random::Rng;
 use crate::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, Slot};
 use crate::request::{Kind, Request};
 use crate::spec::{SizeSpec, SpecError};
@@ -182,7 +182,7 @@ const WORDS: [&str; 34] = [
 ];
 
 /// Replaces a few words of the text, and changes, deletes or doubles some characters.
-pub fn vary(random: &mut Random, text: &str) -> String {
+pub fn vary(random: &mut Rng, text: &str) -> String {
     let mut signs: Vec<char> = text.chars().collect();
     for _ in 0..1 + random.below(4) {
         let at = random.below(signs.len() as u32 + 1) as usize;

@@ -12,7 +12,7 @@ mod viewer;
 
 pub use addresses::{Segments, Spaces, TooManySegments};
 pub use cutting::{BlockSize, Blocks, Cutting, Maps};
-pub use names::{Names, Object, Touch};
+pub use names::{MetadataObject, Namespace, Touch};
 pub use viewer::{Former, Piece, Space, Step, Viewer};
 
 use crate::classify::{Class, Rules};

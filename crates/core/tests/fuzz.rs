@@ -1,7 +1,7 @@
 //! The fuzz targets of `fuzz/` for policies, sizes and classes, seeded: sound texts and what becomes of them.
 
 use hotset_core::fuzzing::{classes, policies, sizes, vary};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::registry;
 
 const SIZES: [&str; 4] = ["1,64K,10%", "1..1000*10", "16M..1G*2,5%", "0.1%..100%*1.5"];
@@ -29,7 +29,7 @@ fn specs() -> Vec<String> {
 
 #[test]
 fn damaged_specs_never_break_a_policy() {
-    let mut random = Random::new(11);
+    let mut random = Rng::new(11);
     for spec in specs() {
         policies(&spec);
         (0..150).for_each(|_| policies(&vary(&mut random, &spec)));
@@ -38,7 +38,7 @@ fn damaged_specs_never_break_a_policy() {
 
 #[test]
 fn damaged_sizes_are_sizes_or_refused() {
-    let mut random = Random::new(12);
+    let mut random = Rng::new(12);
     for text in SIZES {
         sizes(text);
         (0..5000).for_each(|_| sizes(&vary(&mut random, text)));
@@ -47,7 +47,7 @@ fn damaged_sizes_are_sizes_or_refused() {
 
 #[test]
 fn damaged_classes_are_classes_or_refused() {
-    let mut random = Random::new(13);
+    let mut random = Rng::new(13);
     classes(CLASSES);
     (0..5000).for_each(|_| classes(&vary(&mut random, CLASSES)));
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hotset_feed::{Feed, FileId, Kind, Options, open};
+use hotset_feed::{Feed, FeedOptions, FileId, Kind, open};
 use rustix::time::{ClockId, clock_gettime};
 
 const FILE: usize = 16 << 20;
@@ -67,7 +67,7 @@ fn median(values: impl Iterator<Item = f64>) -> String {
 }
 
 fn idle(kind: Kind, watched: FileId) {
-    let Ok(mut feed) = open(kind, &Options::default()) else { return };
+    let Ok(mut feed) = open(kind, &FeedOptions::default()) else { return };
     feed.watch(watched, FILE as u64).expect("a file is watched");
     let (begun, before) = (Instant::now(), spent());
     while begun.elapsed() < Duration::from_secs(5) {
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             read(&file, bytes, reads / 10);
             note("off".to_owned(), (read(&file, bytes, reads), 0.0));
             for kind in Kind::ALL {
-                let Ok(mut feed) = open(kind, &Options::default()) else { continue };
+                let Ok(mut feed) = open(kind, &FeedOptions::default()) else { continue };
                 feed.watch(FileId::of(&other)?, FILE as u64)?;
                 note(format!("{kind}, another file"), read_heard(&mut *feed, &file, bytes, reads));
                 feed.watch(FileId::of(&file)?, FILE as u64)?;

@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 
 use crate::clock;
 use crate::kernel::{Kernel, NO_STAMPS, STAMPS_PER_SUMMARY_SHIFT, Waking};
-use crate::room::Room;
-use crate::{Event, Feed, FileId, How, Kind, Options, Result};
+use crate::room::FreeStamps;
+use crate::{Event, Feed, FeedOptions, FileId, How, Kind, Result};
 
 /// The time after a batch in which nothing is read, so that close events arrive together.
 const GAP: Duration = Duration::from_millis(1);
@@ -47,7 +47,7 @@ pub struct Bpf {
     watched: FxHashMap<FileId, Watched>,
     /// Devices all of whose files are watched.
     devices: Vec<u64>,
-    room: Room,
+    room: FreeStamps,
     /// Files by where their stamps begin.
     stamped: BTreeMap<u64, Stamped>,
     /// Ranges whose files are no longer there: a program may still be writing, so they are free after the next look.
@@ -66,7 +66,7 @@ impl Bpf {
     /// # Errors
     ///
     /// See [`Kernel::open`].
-    pub fn open(kind: Kind, options: &Options) -> Result<Bpf> {
+    pub fn open(kind: Kind, options: &FeedOptions) -> Result<Bpf> {
         let kernel = Kernel::open(kind, options)?;
         let stamps = if kind == Kind::Stamps { kernel.stamps().len() as u64 } else { 0 };
         Ok(Bpf {
@@ -75,7 +75,7 @@ impl Bpf {
             shift: options.pages_per_stamp.max(1).next_power_of_two().ilog2(),
             watched: FxHashMap::default(),
             devices: Vec::new(),
-            room: Room::new(stamps),
+            room: FreeStamps::new(stamps),
             stamped: BTreeMap::new(),
             leaving: Vec::new(),
             pending: Vec::new(),

@@ -37,7 +37,7 @@ pub enum Attached {
 }
 
 /// Words of the map `places`.
-pub type Places = [u32; FIELDS.len() + 1];
+pub type FieldOffsets = [u32; FIELDS.len() + 1];
 
 const fn event(program: &'static str, layout: &'static Layout) -> Hook {
     Hook { program, by: By::Event(layout) }
@@ -79,7 +79,7 @@ const FIELDS: [(&str, &str); 11] = [
 pub struct Hooks {
     touches: [Hook; 3],
     /// The functions to hook, if touches are seen through them.
-    pub places: Option<Places>,
+    pub places: Option<FieldOffsets>,
 }
 
 impl Hooks {
@@ -110,7 +110,7 @@ impl Hooks {
 }
 
 /// Where fields lie in the running kernel's structures.
-fn places() -> Result<Places, String> {
+fn places() -> Result<FieldOffsets, String> {
     let bytes = btf::bytes()?;
     let description = btf::Btf::parse(&bytes).ok_or_else(btf::unreadable)?;
     let mut words = [0; FIELDS.len() + 1];

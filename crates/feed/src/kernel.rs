@@ -10,11 +10,11 @@ use aya::maps::{Array, HashMap, MapData, MapError, RingBuf};
 use aya::programs::ProgramError;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
-use crate::hooks::{Attached, Hook, Hooks, Places};
+use crate::hooks::{Attached, FieldOffsets, Hook, Hooks};
 use crate::layout;
 use crate::past;
 use crate::words::Words;
-use crate::{Error, Event, FileId, How, Kind, Options, Result};
+use crate::{Error, Event, FeedOptions, FileId, How, Kind, Result};
 
 /// Built by `make bpf`.
 static OBJECT: &[u8] = include_bytes_aligned!("../bpf/feed.bpf.o");
@@ -63,7 +63,7 @@ impl Kernel {
     /// # Errors
     ///
     /// The kernel has other events, no BPF, or refuses.
-    pub fn open(kind: Kind, options: &Options) -> Result<Kernel> {
+    pub fn open(kind: Kind, options: &FeedOptions) -> Result<Kernel> {
         let unavailable = |why: String| Error::Unavailable { kind, why };
         if cfg!(target_endian = "big") {
             return Err(unavailable("its programs are built for processors that keep the low byte first".to_owned()));
@@ -73,7 +73,7 @@ impl Kernel {
         Kernel::load(kind, options, &hooks).map_err(|error| unavailable(refusal(error.as_ref())))
     }
 
-    fn load(kind: Kind, options: &Options, hooks: &Hooks) -> std::result::Result<Kernel, Box<dyn error::Error>> {
+    fn load(kind: Kind, options: &FeedOptions, hooks: &Hooks) -> std::result::Result<Kernel, Box<dyn error::Error>> {
         let stamps = if kind == Kind::Stamps { u32::try_from(options.stamps)?.max(1) } else { 1 };
         let summary = stamps.div_ceil(1 << STAMPS_PER_SUMMARY_SHIFT);
         let mut ebpf = EbpfLoader::new()
@@ -85,7 +85,7 @@ impl Kernel {
         hooks.all().try_for_each(|hook| hook.load(&mut ebpf))?;
         if let Some(places) = hooks.places {
             let map = ebpf.map_mut("places").ok_or("the object has no places")?;
-            Array::<_, Places>::try_from(map)?.set(0, places, 0)?;
+            Array::<_, FieldOffsets>::try_from(map)?.set(0, places, 0)?;
         }
         let words = |name: &str, words: usize| Words::of(map_fd(&ebpf, name)?, words);
         let (control, stamps, summary) =

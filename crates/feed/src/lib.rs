@@ -12,7 +12,7 @@
 //!
 //! let own = FileId::of(&std::fs::File::open("/proc/self/exe")?)?;
 //! let touched = Event::Touched { file: own, first: 0, pages: 16, how: How::Read, process: 1 };
-//! // A real feed: `open(Kind::Stamps, &Options::default())?`; this one needs no rights.
+//! // A real feed: `open(Kind::Stamps, &FeedOptions::default())?`; this one needs no rights.
 //! let mut feed = Scripted::new([vec![(1_000, touched)]]);
 //! feed.watch(own, 1 << 20)?;
 //!
@@ -59,7 +59,7 @@ use std::time::Duration;
 pub use clock::now;
 pub use error::{Error, Result};
 pub use file::FileId;
-pub use offer::{Offer, Offers, Options, available, open};
+pub use offer::{FeedOptions, Offer, Offers, available, open};
 pub use scripted::Scripted;
 
 /// How pages were touched.

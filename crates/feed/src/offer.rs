@@ -8,7 +8,7 @@ use crate::{Error, Feed, Kind, Result};
 
 /// How a feed is to be.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct FeedOptions {
     /// Bytes of the buffer between the kernel and this process; a power of two of at least a page.
     pub buffer: usize,
     /// Blocks that may have a stamp each; touches of files that find no room among them come one by one.
@@ -19,10 +19,10 @@ pub struct Options {
     pub files: u32,
 }
 
-impl Default for Options {
+impl Default for FeedOptions {
     /// 32 MiB of buffer, stamps for 16 GiB of pages (32 MiB).
-    fn default() -> Options {
-        Options { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1, files: 1 << 18 }
+    fn default() -> FeedOptions {
+        FeedOptions { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1, files: 1 << 18 }
     }
 }
 
@@ -31,7 +31,7 @@ impl Default for Options {
 /// # Errors
 ///
 /// The machine does not offer it; the sentence says what is missing and how to get it.
-pub fn open(kind: Kind, options: &Options) -> Result<Box<dyn Feed>> {
+pub fn open(kind: Kind, options: &FeedOptions) -> Result<Box<dyn Feed>> {
     match kind {
         Kind::Stamps | Kind::Ring => Ok(Box::new(Bpf::open(kind, options)?)),
         Kind::Tracefs => Ok(Box::new(Tracefs::open(options)?)),
@@ -40,7 +40,7 @@ pub fn open(kind: Kind, options: &Options) -> Result<Box<dyn Feed>> {
 
 /// What this machine offers, best first.
 pub fn available() -> Offers {
-    Offers(Kind::ALL.map(|kind| Offer { kind, refusal: open(kind, &Options::default()).err() }))
+    Offers(Kind::ALL.map(|kind| Offer { kind, refusal: open(kind, &FeedOptions::default()).err() }))
 }
 
 /// A kind of feed, and why it cannot be had.

@@ -5,15 +5,15 @@ use std::ops::Range;
 
 /// Room among the stamps: free ranges, merged where they meet.
 #[derive(Debug)]
-pub struct Room {
+pub struct FreeStamps {
     /// Where each begins, and how many stamps it has.
     free: BTreeMap<u64, u64>,
 }
 
-impl Room {
+impl FreeStamps {
     /// All of `stamps` stamps are free.
-    pub fn new(stamps: u64) -> Room {
-        Room { free: (stamps > 0).then_some((0, stamps)).into_iter().collect() }
+    pub fn new(stamps: u64) -> FreeStamps {
+        FreeStamps { free: (stamps > 0).then_some((0, stamps)).into_iter().collect() }
     }
 
     /// The first range of this many, or none if there is none.
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn ranges_are_taken_and_given_back() {
-        let mut room = Room::new(10);
+        let mut room = FreeStamps::new(10);
         let (a, b, c) = (room.take(4).unwrap(), room.take(3).unwrap(), room.take(3).unwrap());
         assert_eq!((a.clone(), b.clone(), c.clone()), (0..4, 4..7, 7..10));
         assert_eq!(room.take(1), None);
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn the_first_that_is_long_enough_is_taken() {
-        let mut room = Room::new(10);
+        let mut room = FreeStamps::new(10);
         let taken: Vec<_> = [2, 3, 5].map(|stamps| room.take(stamps).unwrap()).into();
         room.release(taken[0].clone());
         room.release(taken[2].clone());
         assert_eq!(room.take(4), Some(5..9));
         assert_eq!(room.take(2), Some(0..2));
         assert_eq!(room.take(2), None);
-        assert_eq!(Room::new(0).take(1), None);
+        assert_eq!(FreeStamps::new(0).take(1), None);
     }
 }

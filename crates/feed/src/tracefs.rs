@@ -20,7 +20,7 @@ use crate::clock;
 use crate::layout::{self, Layout};
 use crate::lines::{self, Line};
 use crate::past;
-use crate::{Error, Event, Feed, FileId, How, Kind, Options, Result};
+use crate::{Error, Event, Feed, FeedOptions, FileId, How, Kind, Result};
 
 /// So long nothing is read after a batch.
 const GAP: Duration = Duration::from_millis(5);
@@ -62,7 +62,7 @@ impl Tracefs {
     /// # Errors
     ///
     /// Tracing is not mounted, the events are others, or this user may not.
-    pub fn open(options: &Options) -> Result<Tracefs> {
+    pub fn open(options: &FeedOptions) -> Result<Tracefs> {
         let unavailable = |why: String| Error::Unavailable { kind: Kind::Tracefs, why };
         let tracing = layout::tracing().map_err(unavailable)?;
         layout::check(&tracing, &layout::ALL).map_err(unavailable)?;
@@ -95,7 +95,7 @@ impl Tracefs {
         Ok(feed)
     }
 
-    fn in_instance(tracing: &Path, options: &Options) -> io::Result<Tracefs> {
+    fn in_instance(tracing: &Path, options: &FeedOptions) -> io::Result<Tracefs> {
         let instance = Instance::new(&tracing.join("instances"))?;
         instance.write("trace_clock", "mono")?;
         instance.write("options/record-tgid", "1")?;

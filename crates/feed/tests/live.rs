@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hotset_feed::{Event, Feed, FileId, How, Kind, Options, open};
+use hotset_feed::{Event, Feed, FeedOptions, FileId, How, Kind, open};
 use rustix::fs::{Advice, fadvise};
 
 /// Where the files lie that are read.
@@ -119,7 +119,7 @@ impl Heard {
 const OTHERS: [(u64, &str); 3] = [(0x0102_1994, "tmpfs"), (0x794c_7630, "overlayfs"), (0x9123_683e, "btrfs")];
 
 /// A feed of each kind that can be had here, one after the other.
-fn each_kind(options: &Options, test: impl Fn(Kind, Box<dyn Feed>)) {
+fn each_kind(options: &FeedOptions, test: impl Fn(Kind, Box<dyn Feed>)) {
     let _one: MutexGuard<()> = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let kind = rustix::fs::statfs(FOLDER).unwrap().f_type as u64;
     if let Some((_, name)) = OTHERS.iter().find(|(other, _)| *other == kind) {
@@ -139,7 +139,7 @@ fn set(ranges: &[(u64, u64)]) -> BTreeSet<u64> {
 
 #[test]
 fn reads_are_told_page_by_page_hit_or_miss() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let subject = Subject::new();
         feed.watch(subject.id, PAGES * PAGE).unwrap();
         let ranges = [(5, 1), (100, 16), (1000, 40), (2047, 1)];
@@ -167,7 +167,7 @@ fn reads_are_told_page_by_page_hit_or_miss() {
 
 #[test]
 fn the_order_of_reads_is_kept() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let subject = Subject::new();
         subject.read(0, PAGES);
         feed.watch(subject.id, PAGES * PAGE).unwrap();
@@ -191,7 +191,7 @@ fn the_order_of_reads_is_kept() {
 
 #[test]
 fn what_leaves_is_told() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let subject = Subject::new();
         subject.read(64, 32);
         feed.watch(subject.id, PAGES * PAGE).unwrap();
@@ -205,7 +205,7 @@ fn what_leaves_is_told() {
 
 #[test]
 fn pages_of_mappings_are_told_when_they_are_touched_first() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let subject = Subject::new();
         feed.watch(subject.id, PAGES * PAGE).unwrap();
         // SAFETY: the file is not changed or cut while it is mapped.
@@ -233,7 +233,7 @@ fn pages_of_mappings_are_told_when_they_are_touched_first() {
 
 #[test]
 fn only_watched_files_are_told_and_only_what_is_wanted() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let (watched, other) = (Subject::new(), Subject::new());
         let pages_told = |feed: &mut dyn Feed, last: u64| {
             // The last page is read after all others: events for earlier ones are complete then.
@@ -268,7 +268,7 @@ fn only_watched_files_are_told_and_only_what_is_wanted() {
 
 #[test]
 fn files_of_a_device_are_told_before_anybody_names_them() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let (first, second) = (Subject::new(), Subject::new());
         feed.watch_device(first.id.device).unwrap();
         first.read(3, 2);
@@ -297,7 +297,7 @@ fn files_of_a_device_are_told_before_anybody_names_them() {
 
 #[test]
 fn blocks_may_share_a_stamp() {
-    each_kind(&Options { pages_per_stamp: 16, ..Options::default() }, |kind, mut feed| {
+    each_kind(&FeedOptions { pages_per_stamp: 16, ..FeedOptions::default() }, |kind, mut feed| {
         if kind == Kind::Stamps {
             let subject = Subject::new();
             feed.watch(subject.id, (PAGES - 6) * PAGE).unwrap();
@@ -311,7 +311,7 @@ fn blocks_may_share_a_stamp() {
 
 #[test]
 fn files_without_room_among_the_stamps_are_told_one_by_one() {
-    each_kind(&Options { stamps: 100, ..Options::default() }, |kind, mut feed| {
+    each_kind(&FeedOptions { stamps: 100, ..FeedOptions::default() }, |kind, mut feed| {
         if kind == Kind::Stamps {
             let subject = Subject::new();
             feed.watch(subject.id, PAGES * PAGE).unwrap();
@@ -328,7 +328,7 @@ fn files_without_room_among_the_stamps_are_told_one_by_one() {
 
 #[test]
 fn what_finds_no_room_is_counted_as_lost() {
-    let small = Options { buffer: 4096, ..Options::default() };
+    let small = FeedOptions { buffer: 4096, ..FeedOptions::default() };
     each_kind(&small, |kind, mut feed| {
         let subject = Subject::new();
         feed.watch(subject.id, PAGES * PAGE).unwrap();
@@ -359,7 +359,7 @@ fn what_finds_no_room_is_counted_as_lost() {
 
 #[test]
 fn who_waits_for_nothing_costs_nothing_and_is_woken() {
-    each_kind(&Options::default(), |kind, mut feed| {
+    each_kind(&FeedOptions::default(), |kind, mut feed| {
         let subject = Subject::new();
         feed.watch(subject.id, PAGES * PAGE).unwrap();
         // A loaded machine may delay a reader for a second: one pass in five is enough to show the feed's own speed.
@@ -403,7 +403,7 @@ fn what_a_killed_process_left_in_tracefs_is_removed() {
     let left = tracing.map(|tracing| Path::new(tracing).join(format!("instances/hotset-{}-0", gone.id())));
     match left.filter(|left| std::fs::create_dir(left).is_ok()) {
         Some(left) => {
-            let feed = open(Kind::Tracefs, &Options::default());
+            let feed = open(Kind::Tracefs, &FeedOptions::default());
             let is_left = left.exists();
             if is_left {
                 std::fs::remove_dir(&left).unwrap();

@@ -24,7 +24,7 @@ use fuser::{
     ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request, Session,
 };
 use hotset_cache::{FileCache, Settings};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::PolicySpec;
 use hotset_mount::{Options, Plain, mount};
 use rustix::mount::{UnmountFlags, unmount};
@@ -96,7 +96,7 @@ fn pass_through(source: &Path, at: &Path, threads: usize) -> Result<()> {
 /// The other role of this program: reads a file at random places and prints the microseconds of each read.
 fn read(path: &str, length: &str, reads: &str) -> Result<()> {
     let (file, length, reads): (File, usize, u32) = (File::open(path)?, length.parse()?, reads.parse()?);
-    let (mut buffer, mut random) = (vec![0; length], Random::new(1));
+    let (mut buffer, mut random) = (vec![0; length], Rng::new(1));
     let mut place = || u64::from(random.below((SIZE / length as u64) as u32)) * length as u64;
     let started = Instant::now();
     for _ in 0..reads {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hotset_cache::source::Source;
-use hotset_cache::workers::Part;
+use hotset_cache::workers::FailureDomain;
 use hotset_cache::{Access, FileNumber, Stream};
 use rustc_hash::FxHashMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Data {
     /// Followed by read-ahead, unless the kernel reads ahead itself.
     pub stream: Option<Stream>,
     /// Its failure domain.
-    pub part: Part,
+    pub part: FailureDomain,
 }
 
 impl Data {

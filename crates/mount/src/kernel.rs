@@ -17,7 +17,7 @@ use fuser::{
     Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
     ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
-use hotset_cache::workers::{Part, Workers};
+use hotset_cache::workers::{FailureDomain, Workers};
 use rustix::fs::{OFlags, Stat};
 
 use crate::credentials::Caller;
@@ -43,7 +43,7 @@ impl Kernel {
     }
 
     /// Asks the source for what it answers soon, unless this part of it hangs.
-    fn ask(&self, part: Part, work: impl FnOnce(&dyn Served) + Send + 'static) {
+    fn ask(&self, part: FailureDomain, work: impl FnOnce(&dyn Served) + Send + 'static) {
         let served = self.served.clone();
         self.workers.run_here(part, move || served.contain(work));
     }
@@ -61,7 +61,7 @@ impl Kernel {
     }
 
     /// Does what waits for the source in another thread.
-    fn hand_over(&self, part: Part, work: impl FnOnce(&dyn Served) + Send + 'static) {
+    fn hand_over(&self, part: FailureDomain, work: impl FnOnce(&dyn Served) + Send + 'static) {
         let served = self.served.clone();
         self.workers.run(part, move || served.contain(work));
     }

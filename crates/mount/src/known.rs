@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use hotset_cache::source::Stamp;
-use hotset_cache::workers::{Part, Workers};
+use hotset_cache::workers::{FailureDomain, Workers};
 use hotset_cache::{Gauge, Kept};
 use rustix::fs::Stat;
 
@@ -103,7 +103,7 @@ pub(crate) struct Opener<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Closer {
     pub workers: Weak<Workers>,
-    pub part: Part,
+    pub part: FailureDomain,
 }
 
 /// Closes what it holds by another thread.

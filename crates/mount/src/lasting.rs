@@ -13,7 +13,7 @@ use crate::table::{device_at, mount_line};
 
 /// Where files are.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct FileSystemId {
     /// The device of their inodes, as it is numbered now.
     pub device: u64,
     /// Identifies the file system across mounts; `None` if its files cannot be recognised later.
@@ -60,13 +60,13 @@ pub fn is_remote(directory: &Path) -> io::Result<bool> {
 /// It has no id here: it is named by its server and directory. Inodes and times are those of the server's file system.
 const NFS: u32 = 0x6969;
 
-impl Place {
+impl FileSystemId {
     /// The place of the files of a directory.
     ///
     /// # Errors
     ///
     /// The directory cannot be looked at.
-    pub fn of(directory: &Path) -> io::Result<Place> {
+    pub fn of(directory: &Path) -> io::Result<FileSystemId> {
         let device = rustix::fs::stat(directory)?.st_dev;
         // The kernel's numbers have 32 bits.
         let kind = rustix::fs::statfs(directory)?.f_type as u32;
@@ -77,7 +77,7 @@ impl Place {
             None if kind == NFS => mount_line(device_at(directory)?)?.as_deref().and_then(server),
             None => None,
         };
-        Ok(Place { device, name })
+        Ok(FileSystemId { device, name })
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_made_up_at_each_mount_is_not_known_again() {
-        let place = Place::of(Path::new("/proc")).unwrap();
+        let place = FileSystemId::of(Path::new("/proc")).unwrap();
         assert_eq!((place.name, place.device), (None, rustix::fs::stat("/proc").unwrap().st_dev));
     }
 }

@@ -46,7 +46,7 @@ use std::time::Duration;
 pub use apps::AppBy;
 pub use direct::PastCache;
 pub use dropping::Dropper;
-pub use lasting::{Place, is_remote};
+pub use lasting::{FileSystemId, is_remote};
 pub use session::{Mounted, Stopper, mount, mount_objects};
 pub use table::{Device, device_at, mount_line, mountpoint};
 pub use writing::write_all;

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::FileNumber;
-use hotset_cache::workers::Part;
+use hotset_cache::workers::FailureDomain;
 use rustc_hash::FxHasher;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -80,15 +80,15 @@ impl Node {
     }
 
     /// Its failure domain.
-    pub fn part(&self) -> Part {
-        Part { device: self.identity.0, what: self.number }
+    pub fn part(&self) -> FailureDomain {
+        FailureDomain { device: self.identity.0, what: self.number }
     }
 
     /// The failure domain of a name in this directory.
-    pub fn part_of(&self, name: &OsStr) -> Part {
+    pub fn part_of(&self, name: &OsStr) -> FailureDomain {
         let mut hasher = FxHasher::default();
         (self.number, name).hash(&mut hasher);
-        Part { device: self.identity.0, what: hasher.finish() }
+        FailureDomain { device: self.identity.0, what: hasher.finish() }
     }
 
     /// A link of the kernel's that leads to the file itself, and not on to what that may link to.

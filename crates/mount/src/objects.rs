@@ -23,7 +23,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hotset_cache::workers::Part;
+use hotset_cache::workers::FailureDomain;
 use hotset_cache::{About, FileCache, FileNumber, Stream};
 use hotset_core::request::{Kind, Op};
 use hotset_store::{Store, StoreError};
@@ -265,6 +265,6 @@ impl Objects {
 }
 
 /// What something hangs with; all of it comes from the same store.
-fn part(what: u64) -> Part {
-    Part { device: 0, what }
+fn part(what: u64) -> FailureDomain {
+    FailureDomain { device: 0, what }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotset_cache::FileCache;
-use hotset_cache::workers::Part;
+use hotset_cache::workers::FailureDomain;
 use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs, Timestamps};
 use rustix::io::Errno;
 
@@ -102,9 +102,9 @@ pub(crate) trait Served: Send + Sync {
     /// True if nothing is open. Never blocks.
     fn is_idle(&self) -> bool;
     /// Failure domain of this inode. Never blocks.
-    fn part(&self, number: u64) -> Part;
+    fn part(&self, number: u64) -> FailureDomain;
     /// Failure domain of a name in a directory. Never blocks.
-    fn part_of(&self, parent: u64, name: &OsStr) -> Part;
+    fn part_of(&self, parent: u64, name: &OsStr) -> FailureDomain;
     /// The data of an open file. Never blocks.
     fn data(&self, handle: u64) -> io::Result<Arc<Data>>;
 

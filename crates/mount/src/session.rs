@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
 use hotset_cache::FileCache;
-use hotset_cache::workers::{HERE, Limits, Part, Workers};
+use hotset_cache::workers::{FailureDomain, HERE, Limits, Workers};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::UnmountFlags;
 
@@ -262,7 +262,7 @@ fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: 
         }
         let (end, ended) = channel();
         for (begun, (parent, names)) in directories.into_iter().enumerate() {
-            let Some(room) = workers.reserve(Part { device: THINNING, what: parent }) else { continue };
+            let Some(room) = workers.reserve(FailureDomain { device: THINNING, what: parent }) else { continue };
             if begun >= AT_ONCE {
                 // One that hangs goes on beside the others.
                 let _ = ended.recv_timeout(PATIENCE);

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::FileCache;
-use hotset_cache::workers::{Limits, Part, Workers};
+use hotset_cache::workers::{FailureDomain, Limits, Workers};
 
 use crate::served::Served;
 use crate::tree::Tree;
@@ -35,7 +35,7 @@ fn contain(tree: &Arc<Tree>, work: impl FnOnce()) {
 fn start(tree: &Arc<Tree>, workers: &Workers, age: Duration) {
     for file in tree.overdue(age) {
         // One that is being written already need not be written twice.
-        let Some(room) = workers.reserve(Part { device: 0, what: file.into() }) else { continue };
+        let Some(room) = workers.reserve(FailureDomain { device: 0, what: file.into() }) else { continue };
         let tree = Arc::downgrade(tree);
         workers.run_in(room, move || {
             if let Some(tree) = tree.upgrade() {
@@ -59,7 +59,7 @@ pub fn write_all(cache: &Arc<FileCache>, patience: Duration) -> io::Result<()> {
         let (cache, tell) = (cache.clone(), tell.clone());
         // The receiver is gone if this has hung.
         let write = move || drop(tell.send(cache.contain(|| cache.write_out(file))));
-        workers.run(Part { device: 0, what: file.into() }, write);
+        workers.run(FailureDomain { device: 0, what: file.into() }, write);
     }
     drop(tell);
     let mut done = Ok(());

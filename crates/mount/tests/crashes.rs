@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use hotset_cache::source::{Source, Stamp};
 use hotset_cache::{Access, FileCache, Stream};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::request::Kind;
 use hotset_mount::{Mode, Options};
 
@@ -107,7 +107,7 @@ impl Open {
         self.model.apply(&change);
     }
 
-    fn step(&mut self, cache: &FileCache, journal: &Journal, random: &mut Random) {
+    fn step(&mut self, cache: &FileCache, journal: &Journal, random: &mut Rng) {
         let (offset, length) = (u64::from(random.below(12_000)), random.below(9000) as usize);
         let (file, size) = (self.file, self.model.bytes.len() as u64);
         let bytes: Vec<u8> = (0..=length).map(|_| random.bits() as u8).collect();
@@ -150,7 +150,7 @@ fn images_of_cache(seed: u64, policy: &str, waits: bool) -> u64 {
         cache.opened(number, &source).unwrap();
         Open { file, number, source: Arc::new(source), stream: Stream::default(), model: State::default() }
     };
-    let (mut files, mut random) = ([1, 2, 3].map(open), Random::new(seed));
+    let (mut files, mut random) = ([1, 2, 3].map(open), Rng::new(seed));
     for _ in 0..60 {
         let file = &mut files[random.below(3) as usize];
         file.step(&cache, &journal, &mut random);
@@ -191,7 +191,7 @@ struct Directories<'a> {
     files: BTreeMap<Inode, State>,
     open: Vec<(File, Inode)>,
     journal: &'a Journal,
-    random: Random,
+    random: Rng,
 }
 
 /// Files open at once.
@@ -209,7 +209,7 @@ impl Directories<'_> {
             })
         });
         let (names, files) = Default::default();
-        Directories { at, inodes, names, files, open: Vec::new(), journal, random: Random::new(seed) }
+        Directories { at, inodes, names, files, open: Vec::new(), journal, random: Rng::new(seed) }
     }
 
     /// A change of names in one of the directories.

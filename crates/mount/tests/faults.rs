@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use hotset_cache::Status;
 use hotset_cache::source::{Source, Stamp};
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_mount::{Mode, Options, Staleness};
 
 use below::faults::{Call, EIO, ENOSPC, ERRORS, Fault, Faults};
@@ -212,7 +212,7 @@ struct Worker {
     spoilt: Vec<String>,
     files: BTreeMap<Inode, Vec<u8>>,
     open: Vec<(File, Inode)>,
-    random: Random,
+    random: Rng,
     named: u32,
     /// True if no other process uses the mount.
     is_alone: bool,
@@ -223,7 +223,7 @@ impl Worker {
         let (at, below) = (stacked.mount.at(&number.to_string()), stacked.below.clone());
         fs::create_dir(&at).unwrap();
         let inode = fs::metadata(&at).unwrap().ino();
-        let random = Random::new(seed << 8 | number);
+        let random = Rng::new(seed << 8 | number);
         let (names, spoilt, files, open) = Default::default();
         Worker { at, below, inode, names, spoilt, files, open, random, named: 0, is_alone }
     }

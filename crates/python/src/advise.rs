@@ -1,7 +1,7 @@
 //! How much memory a cache should have, and which policy.
 
 use hotset_core::spec::SizeSpec;
-use hotset_core::storage::Store;
+use hotset_core::storage::StorageModel;
 use hotset_sim::SimError;
 use hotset_sim::advise::{Advisor, Evidence, buffers};
 use hotset_sim::inspect::{Ranking, inspect};
@@ -29,7 +29,7 @@ pub fn advise(
         memory: size.map(|text| of_spec("--size", text, SizeSpec::parse(text))).transpose()?,
         options: cut.options()?,
         selection,
-        store: store.map(|text| of_spec("--store", text, Store::parse(text))).transpose()?,
+        store: store.map(|text| of_spec("--store", text, StorageModel::parse(text))).transpose()?,
         ..Advisor::default()
     };
     let opener = trace.opener().clone();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hotset_core::spec::Value;
 use hotset_sim::SimError;
 use hotset_trace::error::Place;
-use hotset_trace::mix::{Mix, Order, Part};
+use hotset_trace::mix::{Mix, Order, MixPart};
 use hotset_trace::native::{Header, MemoryWriter, Writer};
 use hotset_trace::{TraceError, TraceReader};
 use pyo3::prelude::*;
@@ -26,7 +26,7 @@ pub fn mix(py: Python<'_>, parts: Vec<Told<'_>>, by: &str, output: PathBuf) -> P
     let order = one_of("--by", by, &[("request", Order::Request), ("page", Order::Page), ("time", Order::Time)])?;
     let named = |(name, trace, ..): &Told| format!("{name}={}", trace.opener().name());
     let named: Vec<String> = parts.iter().map(named).collect();
-    let parts: Vec<Part> = parts.into_iter().map(part).collect::<PyResult<_>>()?;
+    let parts: Vec<MixPart> = parts.into_iter().map(part).collect::<PyResult<_>>()?;
     let mixed = run(py, Some(1), None, move |watch| {
         let mut mix = Mix::new(parts, order)?;
         let header = Header::new(mix.meta()).with("source", "mix").with("parts", &named.join(" "));
@@ -38,7 +38,7 @@ pub fn mix(py: Python<'_>, parts: Vec<Told<'_>>, by: &str, output: PathBuf) -> P
     mixed.map_err(|error| of_trace(&error))
 }
 
-fn part((name, trace, loops, start, span): Told) -> PyResult<Part> {
+fn part((name, trace, loops, start, span): Told) -> PyResult<MixPart> {
     if loops == 0 {
         return Err(refused(format!("{name} would not occur with 0 passes: expected 1 or more")));
     }
@@ -48,7 +48,7 @@ fn part((name, trace, loops, start, span): Told) -> PyResult<Part> {
     };
     let (start, span) = (start.map(time).transpose()?.unwrap_or(0), span.map(time).transpose()?);
     let choice = trace.choice()?;
-    Ok(Part { name, open: Box::new(move || Ok(choice.open_below()?.reader)), loops, start, span })
+    Ok(MixPart { name, open: Box::new(move || Ok(choice.open_below()?.reader)), loops, start, span })
 }
 
 /// Writes what is chosen of a trace as a native one; gives remarks.

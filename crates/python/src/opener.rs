@@ -13,7 +13,7 @@ use hotset_trace::input::{Input, Progress as Position};
 use hotset_trace::{Format, OpenOptions, Trace, TraceError};
 
 use crate::columns::{Columns, ColumnsReader, FORMAT};
-use crate::part::Part;
+use crate::part::TracePart;
 
 /// What opens a trace.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl Opener {
             Source::Part(part) => {
                 let (chosen, from, to) = &**part;
                 let whole = chosen.open_below()?;
-                Ok(Trace { reader: Box::new(Part::new(whole.reader, *from, *to)), ..whole })
+                Ok(Trace { reader: Box::new(TracePart::new(whole.reader, *from, *to)), ..whole })
             }
         }
     }

@@ -3,7 +3,7 @@
 use hotset_trace::{Batch, Meta, Tables, TraceError, TraceReader};
 
 /// Reads these requests, and of what follows nothing.
-pub struct Part {
+pub struct TracePart {
     whole: Box<dyn TraceReader>,
     /// The number of the next request of the whole trace.
     at: u64,
@@ -11,14 +11,14 @@ pub struct Part {
     to: u64,
 }
 
-impl Part {
+impl TracePart {
     /// The requests from `from` up to `to`, which is excluded, of a trace that is at its first request.
-    pub fn new(whole: Box<dyn TraceReader>, from: u64, to: u64) -> Part {
-        Part { whole, at: 0, from, to }
+    pub fn new(whole: Box<dyn TraceReader>, from: u64, to: u64) -> TracePart {
+        TracePart { whole, at: 0, from, to }
     }
 }
 
-impl TraceReader for Part {
+impl TraceReader for TracePart {
     fn meta(&self) -> &Meta {
         self.whole.meta()
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_sim::Silent;
-use hotset_sim::paging::{Frees, HeldMemory, Plan, hold, run};
+use hotset_sim::paging::{Frees, HeldMemory, PagingPlan, hold, run};
 use hotset_trace::formats::BUILTIN;
 use hotset_trace::memory::{BATCH_RUNS, MemoryBatch, MemoryMeta, MemoryReader, PageRun};
 use hotset_trace::{OpenOptions, TraceError, open};
@@ -43,7 +43,7 @@ fn cpu_seconds() -> f64 {
 
 fn time(trace: &Arc<HeldMemory>, policy: &str, frames: u32) {
     let spec = PolicySpec::parse(policy).expect("a policy").set_in(Setting::Paging);
-    let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Drop };
+    let plan = PagingPlan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Drop };
     let begin = cpu_seconds();
     let tally = run(trace, &[plan], &Silent).expect("a cell").remove(0);
     let seconds = cpu_seconds() - begin;

@@ -14,7 +14,7 @@ use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 use rayon::prelude::*;
 
-use crate::clock::{self, Clock, Options, Sample};
+use crate::clock::{self, Clock, ClockOptions, IntervalSample};
 use crate::engine::{
     Bytes, Cell, Dense, DepthsCell, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, WORTH_DEPTHS, cells_of,
     check, check_in_bytes,
@@ -42,7 +42,7 @@ pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
 /// Why the policy cannot be measured in bytes of objects, if it cannot.
 pub(crate) fn refused_in_bytes(entry: &'static Entry, args: &Args) -> Option<SimError> {
     let plan = Plan { entry, args: args.clone(), capacity: 1 << 20, bytes: Some(1 << 30), seed: 1 };
-    check_in_bytes(&plan, &Options::default()).err()
+    check_in_bytes(&plan, &ClockOptions::default()).err()
 }
 
 /// The facts that a whole replay found about the trace, with the results of each plan, in the order of the plans.
@@ -51,7 +51,7 @@ pub struct Replayed {
     /// The counts of each plan.
     pub tallies: Vec<Tally>,
     /// For each plan one stretch after another, if they were asked for.
-    pub samples: Vec<Vec<Sample>>,
+    pub samples: Vec<Vec<IntervalSample>>,
     /// The learnt state of the policy of each plan.
     pub explanations: Vec<Vec<Explanation>>,
     /// For each plan the nanoseconds that a reference took on average, if they were asked for.
@@ -62,7 +62,7 @@ pub struct Replayed {
 
 /// Runs every plan. References are reported to `progress` once a cell.
 pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> Result<Replayed, SimError> {
-    run_timed(prepared, plans, &Options::default(), progress)
+    run_timed(prepared, plans, &ClockOptions::default(), progress)
 }
 
 /// Runs every plan, on a disk and with a series as `options` say. Fails for what makes no sense: a disk where there are
@@ -71,7 +71,7 @@ pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> 
 pub fn run_timed(
     prepared: &mut Prepared,
     plans: &[Plan],
-    options: &Options,
+    options: &ClockOptions,
     progress: &dyn Progress,
 ) -> Result<Replayed, SimError> {
     let views = views(plans)?;
@@ -113,7 +113,7 @@ fn run_held(
     references: &References,
     plans: &[Plan],
     views: &[(View, Vec<usize>)],
-    options: &Options,
+    options: &ClockOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<Ended>, SimError> {
     plans.iter().try_for_each(|plan| check(plan, options, &references.facts()))?;
@@ -139,7 +139,7 @@ fn run_held(
 fn run_view(
     trace: &References,
     plans: &[&Plan],
-    options: &Options,
+    options: &ClockOptions,
     advance: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<Ended>, SimError> {
     let future = future_of(trace, plans)?;
@@ -192,7 +192,7 @@ fn future_of(trace: &References, plans: &[&Plan]) -> Result<Option<Future>, SimE
 }
 
 /// Refuses what a part of the trace does not tell.
-fn check_stream(stream: &Stream, plan: &Plan, options: &Options) -> Result<(), SimError> {
+fn check_stream(stream: &Stream, plan: &Plan, options: &ClockOptions) -> Result<(), SimError> {
     let trace = Trace { has_apps: true, ..stream.begun.facts() };
     if plan.is_offline() {
         return Err(stream.refuse_future(plan.entry.info.name.to_owned()));
@@ -213,7 +213,7 @@ fn run_stream(
     stream: &mut Stream,
     plans: &[Plan],
     views: &[(View, Vec<usize>)],
-    options: &Options,
+    options: &ClockOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<Ended>, SimError> {
     plans.iter().try_for_each(|plan| check_stream(stream, plan, options))?;
@@ -272,7 +272,7 @@ impl Feed {
         stream: &Stream,
         plans: &[Plan],
         (view, numbers): (&View, &[usize]),
-        options: &Options,
+        options: &ClockOptions,
     ) -> Result<Feed, SimError> {
         let shower = (view != &View::default())
             .then(|| stream.requests.as_ref().ok_or_else(|| no_requests(&plans[numbers[0]])))
@@ -335,7 +335,7 @@ impl Feed {
 fn build<D: Directory + 'static>(
     plans: &[&Plan],
     numbers: &[usize],
-    options: &Options,
+    options: &ClockOptions,
     visitor: BuildCell<D>,
 ) -> Result<Box<dyn Cell<D::Key>>, SimError> {
     if numbers.len() > 1 {

@@ -6,7 +6,7 @@ use hotset_core::policy::{Explained, PartRoom, Repartition};
 use hotset_core::spec::ObjectSize;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::{AppTimes, Every, Point, Sample};
+use crate::clock::{AppTimes, Every, IntervalSample, Point};
 use crate::engine::{ClassTally, Tally};
 use crate::prepare::Options;
 use crate::select::{Filter, Selection};
@@ -114,7 +114,7 @@ pub struct Row {
     pub policy_bytes_per_block: Option<f64>,
     /// The same counts for each application; absent when there is only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub apps: Vec<Named>,
+    pub apps: Vec<AppCounts>,
     /// The counts of each class; absent when the scheme does not tell them apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NamedClass>,
@@ -288,7 +288,7 @@ impl NamedClass {
 
 /// The counts of an application.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Named {
+pub struct AppCounts {
     /// Its name.
     pub name: String,
     /// Its counts.
@@ -325,7 +325,7 @@ pub struct Named {
     pub missed_since_references: Option<u64>,
 }
 
-impl Named {
+impl AppCounts {
     /// Notes that it was promised so many hits per reference, or nothing.
     pub fn promise(&mut self, promised: Option<f64>) {
         self.promised = promised;
@@ -543,9 +543,9 @@ impl TraceFacts {
     }
 
     /// The rows of a series of one cell.
-    pub fn series(&self, policy: &str, size_blocks: u32, every: Every, samples: &[Sample]) -> Vec<SeriesRow> {
+    pub fn series(&self, policy: &str, size_blocks: u32, every: Every, samples: &[IntervalSample]) -> Vec<SeriesRow> {
         let is_time = matches!(every, Every::Time(_));
-        let row = |sample: &Sample, point: &Point| SeriesRow {
+        let row = |sample: &IntervalSample, point: &Point| SeriesRow {
             version: SCHEMA_VERSION,
             kind: "series",
             trace: self.name.clone(),
@@ -567,7 +567,7 @@ impl TraceFacts {
         samples.iter().flat_map(|sample| sample.points.iter().map(move |point| row(sample, point))).collect()
     }
 
-    fn app_rows(&self, tally: &Tally) -> Vec<Named> {
+    fn app_rows(&self, tally: &Tally) -> Vec<AppCounts> {
         let seen = || tally.apps.iter().enumerate().filter(|(_, counters)| counters.references > 0);
         if seen().count() < 2 {
             return Vec::new();
@@ -576,7 +576,7 @@ impl TraceFacts {
             let part = tally.decisions.last().map(|last| room_of(last, app));
             let times =
                 tally.times.as_ref().and_then(|times| times.apps.iter().find(|times| times.app as usize == app));
-            let mut named = Named {
+            let mut named = AppCounts {
                 name: self.app_name(app),
                 counts: Counts::new(counters, self.has_ops),
                 room_blocks: part.map(|part| part.blocks),

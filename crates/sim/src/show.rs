@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use hotset_core::classify::{Class, FileFacts};
 use hotset_core::policy::{block_group, file_group};
 use hotset_core::request::Request;
-use hotset_core::view::{Blocks, Former, Object, Piece, Space, Spaces, Step, View, Viewer};
+use hotset_core::view::{Blocks, Former, MetadataObject, Piece, Space, Spaces, Step, View, Viewer};
 use hotset_trace::{FileInfo, UNKNOWN_SIZE};
 
 use crate::engine::ClassFacts;
@@ -169,7 +169,7 @@ impl Shower {
             self.block_bytes.resize(high as usize + 1, bytes);
             self.groups.resize(high as usize + 1, block_group(&space, self.group));
         }
-        if let (Object::File(file), true) = (space.object, self.viewer.deletes()) {
+        if let (MetadataObject::File(file), true) = (space.object, self.viewer.deletes()) {
             let place = Place { high, first: number >> 32 << 32, bytes, inode: space.inode };
             let places = self.of_file.entry(file).or_default();
             if !places.contains(&place) {
@@ -222,7 +222,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use hotset_core::classify::{Rule, Rules};
-    use hotset_core::parts::random::Random;
+    use hotset_core::parts::random::Rng;
     use hotset_core::request::Op;
     use hotset_core::view::BlockSize;
     use hotset_trace::{Addressing, Batch, Meta};
@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// Requests of every kind to places near and far, or to objects with ids of any size.
-    fn requests(random: &mut Random, addressing: Addressing, count: u32) -> Vec<Request> {
+    fn requests(random: &mut Rng, addressing: Addressing, count: u32) -> Vec<Request> {
         let request = |_| {
             let near = u64::from(random.below(50));
             let offset = match (addressing, random.below(20)) {
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_view_that_only_classifies_cuts_as_the_plain_one_does() {
-        let mut random = Random::new(7);
+        let mut random = Rng::new(7);
         for addressing in [Addressing::Bytes { unit: None }, Addressing::Objects] {
             let meta = Meta { format: "test", addressing, has_time: false, has_ops: true, sample: None };
             for block in [BlockSize::Bytes(4096), BlockSize::Bytes(3000), BlockSize::Object] {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_sim::curve::{ByteCurves, BytePoint, Curves, Points, Sample};
 use hotset_sim::results::Row;
 use hotset_sim::sweep::{Rows, Sweep};
@@ -36,7 +36,7 @@ fn hits(rows: &[Row]) -> Vec<u64> {
 }
 
 fn random_lines(seed: u32, count: u64) -> Vec<Line> {
-    let mut random = Random::new(seed.into());
+    let mut random = Rng::new(seed.into());
     let mut line = |number: u64| {
         let id = random.below(30).min(random.below(30));
         let ttl = [0, 0, 3, 20, 100][random.below(5) as usize];
@@ -165,7 +165,7 @@ fn what_one_pass_does_not_give_is_replayed() {
 /// A sample of everything gives the same curves; one of a quarter of the objects is as near as it says.
 #[test]
 fn a_sample_of_objects_gives_the_curves_over_bytes() {
-    let mut random = Random::new(9);
+    let mut random = Rng::new(9);
     let sizes: Vec<u32> = (0..4000).map(|_| 1 + random.below(2000)).collect();
     let lines: Vec<Line> = (0..60_000)
         .map(|at| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_sim::Silent;
-use hotset_sim::paging::{Frees, HeldMemory, Plan, hold, run};
+use hotset_sim::paging::{Frees, HeldMemory, PagingPlan, hold, run};
 use hotset_testkit::inputs::trace_path;
 use hotset_trace::formats::BUILTIN;
 use hotset_trace::{OpenOptions, open};
@@ -31,9 +31,9 @@ fn held(path: &Path) -> Arc<HeldMemory> {
 fn faults(trace: &Arc<HeldMemory>, policies: &[&str], frames: &[u32]) -> Vec<u64> {
     let plan = |policy: &str, frames: u32| {
         let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Paging);
-        Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Keep }
+        PagingPlan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Keep }
     };
-    let plans: Vec<Plan> =
+    let plans: Vec<PagingPlan> =
         policies.iter().flat_map(|policy| frames.iter().map(|&frames| plan(policy, frames))).collect();
     run(trace, &plans, &Silent).unwrap().iter().map(|tally| tally.faults_after_fill).collect()
 }
@@ -60,7 +60,7 @@ fn a_cell_without_frames_or_with_too_little_told_is_refused() {
     let trace = held(&path);
     let refused = |policy: &str, frames: u32| {
         let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Paging);
-        let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Keep };
+        let plan = PagingPlan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Keep };
         run(&trace, &[plan], &Silent).expect_err("it cannot run").to_string()
     };
     assert!(refused("lirs", 10).starts_with("lirs sees every reference"));

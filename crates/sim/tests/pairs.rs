@@ -3,8 +3,8 @@
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Op, Request};
-use hotset_core::storage::Store;
-use hotset_sim::clock::{Every, Options as Clock};
+use hotset_core::storage::StorageModel;
+use hotset_sim::clock::{ClockOptions as Clock, Every};
 use hotset_sim::grid::{self, Plan, Replayed};
 use hotset_sim::{BlockSize, Deletes, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, FileInfo, Held, Meta, Tables};
@@ -150,7 +150,7 @@ fn run_apps(features: &[Feature], apps: u64) -> Result<Replayed, String> {
     let reader = Held::new(meta, tables, requests(apps)).in_batches(100);
     let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).map_err(|error| error.to_string())?;
     let clock = Clock {
-        store: has(OnDisk).then(|| Store::parse("disk").unwrap()),
+        store: has(OnDisk).then(|| StorageModel::parse("disk").unwrap()),
         every: has(Series).then_some(Every::References(500)),
         ..Clock::default()
     };

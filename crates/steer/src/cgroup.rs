@@ -74,9 +74,9 @@ impl Hierarchy {
     /// # Errors
     ///
     /// The group does not exist or has no controller of memory.
-    pub fn group(&self, path: &Path) -> Result<Group, SteerError> {
+    pub fn group(&self, path: &Path) -> Result<Cgroup, SteerError> {
         let inside = self.root.join(path.strip_prefix("/").unwrap_or(path));
-        let found = [path.to_owned(), inside].into_iter().find_map(|folder| Group::at(&folder));
+        let found = [path.to_owned(), inside].into_iter().find_map(|folder| Cgroup::at(&folder));
         found.ok_or_else(|| SteerError::NoCgroup {
             cgroup: path.to_owned(),
             example: self.root.join("system.slice/postgresql.service").display().to_string(),
@@ -118,7 +118,7 @@ impl Hierarchy {
         }
         fs::create_dir(&folder).map_err(at(format!("make the control group {}", folder.display())))?;
         Ok(Made {
-            group: Group { version: self.version, folder },
+            group: Cgroup { version: self.version, folder },
             home: self.root.join(&self.own),
             extra: AtomicU64::new(0),
         })
@@ -127,15 +127,15 @@ impl Hierarchy {
 
 /// A control group.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct Cgroup {
     version: Version,
     folder: PathBuf,
 }
 
-impl Group {
-    fn at(folder: &Path) -> Option<Group> {
+impl Cgroup {
+    fn at(folder: &Path) -> Option<Cgroup> {
         let versions = [Version::One, Version::Two].into_iter();
-        let mut found = versions.map(|version| Group { version, folder: folder.to_owned() });
+        let mut found = versions.map(|version| Cgroup { version, folder: folder.to_owned() });
         found.find(|group| group.folder.join(group.limit_file()).is_file())
     }
 
@@ -204,7 +204,7 @@ fn value(text: &str, key: &str) -> Option<u64> {
 /// A group that was made for a command.
 #[derive(Debug)]
 pub struct Made {
-    group: Group,
+    group: Cgroup,
     /// The group of this process.
     home: PathBuf,
     /// Bytes that the limit of [`Made::keep_cache_small`] was raised by, since processes waited for memory.
@@ -213,7 +213,7 @@ pub struct Made {
 
 impl Made {
     /// The group.
-    pub fn group(&self) -> &Group {
+    pub fn group(&self) -> &Cgroup {
         &self.group
     }
 
@@ -347,7 +347,7 @@ mod tests {
         let files =
             [("memory.stat", stat), ("memory.limit_in_bytes", "268435456\n"), ("memory.kmem.usage_in_bytes", "8192\n")];
         let folder = folder(&files);
-        let group = Group::at(folder.path()).unwrap();
+        let group = Cgroup::at(folder.path()).unwrap();
         let expected = Reading { limit: Some(256 * MIB), fixed: MIB + 4096 + 8192 };
         assert_eq!(group.read().unwrap(), expected);
         fs::write(folder.path().join("memory.stat"), "hierarchical_memory_limit 9223372036854771712\n").unwrap();
@@ -363,7 +363,7 @@ mod tests {
         for (name, text) in [("memory.max", "max\n"), ("memory.stat", stat)] {
             fs::write(inner.join(name), text).unwrap();
         }
-        let group = Group::at(&inner).unwrap();
+        let group = Cgroup::at(&inner).unwrap();
         let expected = Reading { limit: Some(128 * MIB), fixed: MIB + 4096 };
         assert_eq!(group.read().unwrap(), expected);
     }

@@ -29,7 +29,7 @@ mod steering;
 
 pub use actuate::{Actuator, Advice, resident_bytes};
 pub use cached::{CachedFile, CachedFiles, CachedPages, cached_files};
-pub use cgroup::{Group, Hierarchy, Made};
+pub use cgroup::{Cgroup, Hierarchy, Made};
 pub use error::SteerError;
 pub use fetcher::serve_fetches;
 pub use files::MOST as MOST_FILES;
@@ -40,4 +40,4 @@ pub use marks::{Naming, tells_applications};
 pub use pressure::Pressure;
 pub use proof::{Gain, Phase, Proven, SHORTEST, TURNS, Verdict, paired};
 pub use session::{Over, Report, Residency, Session, Settings, When, check, pages_per_stamp};
-pub use steering::{ATTEMPTS, AppCounts, Counts, PAGE, PROTECTED, Steering, Telling};
+pub use steering::{ATTEMPTS, AppCounts, PAGE, PROTECTED, SteerCounts, Steering, Telling};

@@ -190,7 +190,7 @@ impl Mirror {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hotset_core::parts::random::Random;
+    use hotset_core::parts::random::Rng;
 
     use super::*;
 
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn the_mirror_is_the_kernels_list_of_folios() {
         let (mut mirror, mut model) = (Mirror::default(), BTreeMap::<u64, u64>::new());
-        let mut random = Random::new(7);
+        let mut random = Rng::new(7);
         for step in 0..20_000u64 {
             let order = random.below(8);
             let (pages, page) = (1u64 << order, u64::from(random.below(1024)) >> order << order);

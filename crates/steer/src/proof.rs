@@ -214,7 +214,7 @@ pub fn paired(pairs: &[(f64, f64)]) -> Option<Gain> {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::parts::random::Random;
+    use hotset_core::parts::random::Rng;
 
     use super::*;
 
@@ -260,10 +260,10 @@ mod tests {
 
     #[test]
     fn noise_is_no_gain_and_a_loss_is_one() {
-        let mut random = Random::new(5);
+        let mut random = Rng::new(5);
         let proven = run(20 * 30 + 1, |_| 10 * u64::from(random.below(11))).proven(false);
         assert_eq!((proven.pairs, proven.verdict), (10, Verdict::Nothing), "{:?}", proven.read);
-        let mut random = Random::new(5);
+        let mut random = Rng::new(5);
         let proven = run(20 * 30 + 1, |steered| 10 * u64::from(random.below(7)) + if steered { 40 } else { 0 });
         assert_eq!(proven.proven(false).verdict, Verdict::Lost);
     }
@@ -278,7 +278,7 @@ mod tests {
             read_bytes,
             waited_seconds: None,
         };
-        let mut random = Random::new(11);
+        let mut random = Rng::new(11);
         let mut noise = || (0..12).map(|_| u64::from(random.below(21))).sum::<u64>();
         let includes = (0..400).filter(|_| {
             let pairs = (0..5).flat_map(|_| [phase(false, 300 + noise()), phase(true, 200 + noise())]);

@@ -13,14 +13,14 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::actuate::{Actuator, Advice};
-use crate::cgroup::Group;
+use crate::cgroup::Cgroup;
 use crate::error::SteerError;
 use crate::governor::{Division, Governor, Moved, Reading};
 use crate::ground::{Directories, Ground};
 use crate::judge::{Judge, Misses, State};
 use crate::pressure::Pressure;
 use crate::proof::{Proof, Proven, SHORTEST, Sample};
-use crate::steering::{AppCounts, Counts, PAGE, Steering, Telling};
+use crate::steering::{AppCounts, PAGE, SteerCounts, Steering, Telling};
 
 /// Nanoseconds between looks at what sends no events.
 const SECOND: u64 = 1_000_000_000;
@@ -46,7 +46,7 @@ pub struct Settings {
     /// The most that the policy may hold, in bytes.
     pub memory: Option<u64>,
     /// The control group whose memory it is.
-    pub group: Option<Group>,
+    pub group: Option<Cgroup>,
     /// Where the files are.
     pub directories: Vec<PathBuf>,
     /// When it is steered.
@@ -86,7 +86,7 @@ pub struct Report {
     pub block_bytes: u64,
     /// Counts of blocks and pages.
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: SteerCounts,
     /// The present activity.
     pub state: State,
     /// Why, in words.
@@ -207,7 +207,7 @@ impl<G: Ground> Session<G> {
         let (steering, division) = begin(&settings, &mut governor, now, telling, ground)?;
         let mut session = Session {
             batch: Vec::new(),
-            pressure: Pressure::of(settings.group.as_ref().map(Group::folder)),
+            pressure: Pressure::of(settings.group.as_ref().map(Cgroup::folder)),
             settings,
             feed,
             steering,
@@ -349,7 +349,7 @@ impl<G: Ground> Session<G> {
 
     /// Reads the state that sends no events: memory and pressure.
     fn look(&mut self, now: u64) -> Result<Option<Over>, SteerError> {
-        let reading = match self.settings.group.as_ref().map(Group::read) {
+        let reading = match self.settings.group.as_ref().map(Cgroup::read) {
             Some(Err(_)) => return Ok(Some(Over::GroupGone)),
             Some(Ok(reading)) => reading,
             None => Reading::default(),
@@ -516,7 +516,7 @@ fn blocks(division: &Division, block: u64) -> (u32, u32) {
     (of(division.policy), of(division.kernel))
 }
 
-fn no_group(group: &Group) -> SteerError {
+fn no_group(group: &Cgroup) -> SteerError {
     SteerError::Io {
         what: format!("read the memory of {}", group.folder().display()),
         error: std::io::ErrorKind::NotFound.into(),

@@ -43,7 +43,7 @@ pub const PAGE: u64 = 4096;
 
 /// Counts of decisions and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct SteerCounts {
     /// Blocks referenced; repeats of the last few are one.
     pub references: u64,
     /// Those that the policy did not hold.
@@ -112,7 +112,7 @@ pub struct Steering<A> {
     /// By process, the block that was not admitted and that it reads.
     leaving: FxHashMap<u32, Address>,
     is_acting: bool,
-    counts: Counts,
+    counts: SteerCounts,
     /// By application, references and misses.
     apps: Vec<(u64, u64)>,
 }
@@ -155,15 +155,20 @@ impl<A: Actuator> Steering<A> {
             looked: 0,
             leaving: FxHashMap::default(),
             is_acting: false,
-            counts: Counts::default(),
+            counts: SteerCounts::default(),
             apps: Vec::new(),
         })
     }
 
     /// The counts so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> SteerCounts {
         let (policy, kernel) = (&self.policy, &self.kernel);
-        Counts { references: policy.references, misses: policy.misses, kernel_misses: kernel.misses, ..self.counts }
+        SteerCounts {
+            references: policy.references,
+            misses: policy.misses,
+            kernel_misses: kernel.misses,
+            ..self.counts
+        }
     }
 
     /// The same by application, where the policy treats them apart; those that have referenced something.

@@ -5,7 +5,7 @@ mod played;
 
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::registry;
 use hotset_core::request::Request;
@@ -51,7 +51,7 @@ fn policies() -> Vec<&'static str> {
 
 /// Blocks of three files: a part that is used again and again, a loop, and others; none of the last few again.
 fn blocks(steps: usize) -> Vec<(u64, u64)> {
-    let mut random = Random::new(3);
+    let mut random = Rng::new(3);
     let mut chosen: Vec<(u64, u64)> = Vec::new();
     while chosen.len() < steps {
         let next = match random.below(3) {

@@ -14,7 +14,7 @@
 //!
 //! A directory of a web server that speaks WebDAV is a read-only store (`web.rs`).
 //!
-//! An object that is read from its beginning to its end is a [`Stream`], which has several parts in flight.
+//! An object that is read from its beginning to its end is an [`ObjectStream`], which has several parts in flight.
 //!
 //! Secrets are read from the environment and from the same files as other tools use (`profile.rs`), and are passed to
 //! `object_store` only. Error messages of this crate do not quote the store: an answer may repeat the request
@@ -56,5 +56,5 @@ pub use hedge::Hedged;
 pub use location::Location;
 pub use object::{Object, Page};
 pub use store::{Limits, Store};
-pub use stream::{Stored, Stream};
+pub use stream::{ObjectStream, Stored};
 pub use upload::{MOST_PARTS, PART, Upload};

@@ -58,14 +58,14 @@ impl Stored {
     }
 
     /// Reads it from its first byte on.
-    pub fn stream(&self) -> Stream {
+    pub fn stream(&self) -> ObjectStream {
         let part = io::Cursor::default();
-        Stream { stored: self.clone(), parts: VecDeque::new(), next: 0, at_once: 1, part, failed: None }
+        ObjectStream { stored: self.clone(), parts: VecDeque::new(), next: 0, at_once: 1, part, failed: None }
     }
 }
 
 /// The bytes of an object in order. Its errors are a [`StoreError`] each; after one there are no more bytes.
-pub struct Stream {
+pub struct ObjectStream {
     stored: Stored,
     /// The requested parts, in order.
     parts: VecDeque<UnderWay<Vec<u8>>>,
@@ -77,7 +77,7 @@ pub struct Stream {
     failed: Option<StoreError>,
 }
 
-impl Stream {
+impl ObjectStream {
     fn ask(&mut self) {
         let Stored { store, object } = &self.stored;
         while self.parts.len() < self.at_once && self.next < object.size() {
@@ -88,7 +88,7 @@ impl Stream {
     }
 }
 
-impl Read for Stream {
+impl Read for ObjectStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.part.read(buffer)?;

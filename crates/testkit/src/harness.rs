@@ -9,7 +9,7 @@ use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
 
 use crate::host::{Host, Numbering};
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use crate::models;
 use crate::world::World;
 
@@ -261,7 +261,7 @@ impl<P: Policy> Harness<P> {
         if outcome == Outcome::Admitted {
             self.host.admit(key);
         }
-        let seen = Step {
+        let seen = ModelStep {
             hit: outcome == Outcome::Hit,
             evicted: self.host.take_evicted()?,
             fetched: self.host.take_fetched(),

@@ -9,7 +9,7 @@ use hotset_core::policy::{Args, Reference};
 
 /// What one reference did, in keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct ModelStep {
     /// The block was resident before the reference.
     pub hit: bool,
     /// Blocks whose data left, in the order they left.
@@ -20,20 +20,20 @@ pub struct Step {
     pub bypassed: bool,
 }
 
-impl Step {
+impl ModelStep {
     /// A hit that evicted nothing.
-    pub fn hit() -> Step {
-        Step { hit: true, ..Step::default() }
+    pub fn hit() -> ModelStep {
+        ModelStep { hit: true, ..ModelStep::default() }
     }
 
     /// A miss that brought the block in, after evicting these.
-    pub fn admitted(evicted: impl IntoIterator<Item = u32>) -> Step {
-        Step { evicted: evicted.into_iter().collect(), ..Step::default() }
+    pub fn admitted(evicted: impl IntoIterator<Item = u32>) -> ModelStep {
+        ModelStep { evicted: evicted.into_iter().collect(), ..ModelStep::default() }
     }
 
     /// A miss that kept nothing.
-    pub fn bypassed() -> Step {
-        Step { bypassed: true, ..Step::default() }
+    pub fn bypassed() -> ModelStep {
+        ModelStep { bypassed: true, ..ModelStep::default() }
     }
 }
 
@@ -72,7 +72,7 @@ pub trait Model {
         Self: Sized;
 
     /// References `key`.
-    fn access(&mut self, key: u32, reference: Reference) -> Step;
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep;
 
     /// `key` became invalid: it is dropped from wherever it is, resident or ghost.
     fn remove(&mut self, key: u32);

@@ -8,7 +8,7 @@ use hotset_core::policy::{Effects, Extra, Future, NextUses, Note, Outcome, Polic
 use hotset_core::registry;
 
 use crate::harness::{Case, Event, future};
-use crate::replay::Counts;
+use crate::replay::ReplayCounts;
 
 /// The reasons for which a policy is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,13 @@ pub fn paging(spec: &str, frames: u32) -> Case {
 
 /// Replays events over keys, which are the slots. The policy must be one that needs no order of hits. Pages are all of
 /// one size, whatever the case's world says.
-pub fn replay_as(calls: Calls, case: &Case, events: &[Event]) -> Counts {
+pub fn replay_as(calls: Calls, case: &Case, events: &[Event]) -> ReplayCounts {
     let page = |key, time| Reference { weight: 1, bytes: 0, ..case.world.reference(key, time) };
     replay_told(calls, case, events, &page)
 }
 
 /// The same with the facts of each reference, by key and time, instead of those of the case's world.
-pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u32, u64) -> Reference) -> Counts {
+pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u32, u64) -> Reference) -> ReplayCounts {
     let key = |event: &Event| match *event {
         Event::Access(key) | Event::Remove(key) => key + 1,
         Event::Resize(_) => 0,
@@ -48,7 +48,7 @@ pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u3
     });
     let mut policy = case.build(slots, future.as_ref(), |setup| entry.asks.build(setup));
     let mut pages = Pages { bits: vec![None; slots as usize], entering: Slot::MAX, evicted: Vec::new() };
-    let (mut counts, mut time) = (Counts::default(), 0);
+    let (mut counts, mut time) = (ReplayCounts::default(), 0);
     for &event in events {
         match event {
             Event::Access(key) => {
@@ -71,7 +71,7 @@ pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u3
         }
     }
     policy.validate();
-    Counts { evicted: pages.evicted, ..counts }
+    ReplayCounts { evicted: pages.evicted, ..counts }
 }
 
 /// When each key is referenced.

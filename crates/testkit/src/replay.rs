@@ -10,7 +10,7 @@ use crate::models;
 
 /// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ReplayCounts {
     /// References to resident blocks.
     pub hits: u64,
     /// References after which the block was not kept.
@@ -23,11 +23,11 @@ pub struct Counts {
 
 /// Replays `trace`, whose keys are numbered densely from 0, and counts. The numbering of `case` is ignored: slots are
 /// keys.
-pub fn replay(case: &Case, trace: &[u32]) -> Counts {
+pub fn replay(case: &Case, trace: &[u32]) -> ReplayCounts {
     struct Run<'a>(&'a Case, &'a [u32]);
     impl Visitor for Run<'_> {
-        type Output = Counts;
-        fn visit<P: Policy + 'static>(self) -> Counts {
+        type Output = ReplayCounts;
+        fn visit<P: Policy + 'static>(self) -> ReplayCounts {
             match self.0.world.weighs() {
                 true => self.run::<Boxed<P>>(),
                 false => self.run::<P>(),
@@ -35,12 +35,12 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
         }
     }
     impl Run<'_> {
-        fn run<P: Policy>(self) -> Counts {
+        fn run<P: Policy>(self) -> ReplayCounts {
             let Run(case, trace) = self;
             let future = P::INFO.offline.then(|| future(trace.to_vec()));
             let slots = trace.iter().max().map_or(0, |&last| last + 1);
             let mut policy = case.build(slots, future.as_ref(), P::new);
-            let (mut counts, mut seen) = (Counts::default(), Seen::default());
+            let (mut counts, mut seen) = (ReplayCounts::default(), Seen::default());
             for (time, &slot) in trace.iter().enumerate() {
                 let reference = case.reference(slot, time as u64);
                 seen.clock = reference.clock;
@@ -48,7 +48,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
                 counts.hits += u64::from(outcome == Outcome::Hit);
                 counts.bypasses += u64::from(outcome == Outcome::Bypassed);
             }
-            Counts { evicted: seen.evicted, fetches: seen.fetches, ..counts }
+            ReplayCounts { evicted: seen.evicted, fetches: seen.fetches, ..counts }
         }
     }
     registry::visit(case.policy, Run(case, trace)).expect("a registered policy")

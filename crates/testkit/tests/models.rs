@@ -1,7 +1,7 @@
 //! Every policy does what its reference model does, under its defaults and under the arguments that the table of models
 //! gives.
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::Needs;
 use hotset_core::registry;
 use hotset_testkit::harness::{Case, Event};
@@ -160,7 +160,7 @@ fn variants(row: &'static Row) -> impl Iterator<Item = (&'static Row, String, Wo
 
 /// A cache of two blocks that is used, grows to eighty times its size, is filled twice over, and shrinks.
 fn growing() -> Vec<Event> {
-    let mut random = Random::new(5);
+    let mut random = Rng::new(5);
     let mut draw = |keys, count| (0..count).map(|_| Event::Access(random.below(keys))).collect::<Vec<_>>();
     let scan: Vec<Event> = (0..320).map(Event::Access).collect();
     [draw(6, 30), vec![Event::Resize(160)], scan, draw(320, 400), vec![Event::Resize(3)], draw(20, 60)].concat()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{App, Args, Effects, Extra, Future, Note, PolicySpec, Reference, Setting, Setup, Slot};
 
@@ -90,7 +90,7 @@ impl Subject {
 
     /// Three applications, each with separate blocks: a loop of 40, a hot set of 12 beside a scan, and 130 at random.
     fn refer(&mut self, time: u64) -> bool {
-        let mut random = Random::new(time);
+        let mut random = Rng::new(time);
         let app = random.below(3);
         let block = match app {
             0 => (time / 3 % 40) as u32,

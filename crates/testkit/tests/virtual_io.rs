@@ -1,6 +1,6 @@
 //! The virtual I/O cache: the paper's example, the laws of its statement.
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{App, Args, Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
 use hotset_core::schemes::virtual_io::VirtualIo;
 use hotset_testkit::harness::Case;
@@ -142,7 +142,7 @@ fn units_follow_hits_and_not_hit_ratios() {
     const ROUNDS: u64 = 40_000;
     for quantum in ["2000", "1000/app", "2us"] {
         let mut cache = Cache::new(&format!("virtual(queue=160,unit=16,quantum={quantum})"), 64, 224);
-        let mut random = Random::new(5);
+        let mut random = Rng::new(5);
         let (mut hits, mut counted) = (0, 0);
         for time in 0..11 * ROUNDS {
             let (app, slot) = if time % 11 == 10 { (1, 160 + random.below(64)) } else { (0, random.below(160)) };

@@ -29,7 +29,7 @@ pub enum Order {
 }
 
 /// One application of a mix.
-pub struct Part {
+pub struct MixPart {
     /// Its name.
     pub name: String,
     /// Its trace.
@@ -58,7 +58,7 @@ pub struct Mix {
 
 /// A part being read.
 struct Player {
-    part: Part,
+    part: MixPart,
     reader: Box<dyn TraceReader>,
     batch: Batch,
     /// The next request in the batch.
@@ -103,7 +103,7 @@ impl Clock {
 impl Mix {
     /// Opens all parts. Fails if one of them is of memory, lacks the times or the pages that the order asks for, or is
     /// addressed otherwise than the first.
-    pub fn new(parts: Vec<Part>, order: Order) -> Result<Mix, TraceError> {
+    pub fn new(parts: Vec<MixPart>, order: Order) -> Result<Mix, TraceError> {
         let apps = parts.iter().map(|part| part.name.clone()).collect();
         let players: Vec<Player> = parts.into_iter().map(|part| Player::new(part, order)).collect::<Result<_, _>>()?;
         let metas: Vec<&Meta> = players.iter().map(|player| player.reader.meta()).collect();
@@ -238,7 +238,7 @@ impl TraceReader for Mix {
 }
 
 impl Player {
-    fn new(mut part: Part, order: Order) -> Result<Player, TraceError> {
+    fn new(mut part: MixPart, order: Order) -> Result<Player, TraceError> {
         let mut reader = (part.open)()?;
         let refuse = |message: String| Err(TraceError::new(part.name.clone(), Place::File, message));
         if reader.memory().is_some() {

@@ -22,7 +22,7 @@ const PARTS: [(&str, &str, &str, &str); 9] = [
         "Choice",
         "In every row of a cache and in every point of `curve`; `docs/reference/choosing.md` says how it is written.",
     ),
-    ("An application, in `apps`", "crates/sim/src/results.rs", "Named", ""),
+    ("An application, in `apps`", "crates/sim/src/results.rs", "AppCounts", ""),
     ("A class, in `classes`", "crates/sim/src/results.rs", "NamedClass", ""),
     (
         "A row of `simulate --series`",
@@ -104,7 +104,7 @@ fn shown(ty: &Type) -> String {
         "Option" => inner(),
         "Vec" => format!("array of {}", inner()),
         "Counts" => "Counts".to_owned(),
-        "Named" => "applications".to_owned(),
+        "AppCounts" => "applications".to_owned(),
         "NamedClass" => "classes".to_owned(),
         "Sampling" => "how it was sampled, if it was".to_owned(),
         other => other.to_owned(),

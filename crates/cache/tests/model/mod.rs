@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 
 /// The subject of the steps.
 pub trait Subject {
@@ -92,7 +92,7 @@ pub fn exercise<S: Subject>(bytes: &[u8], subject: &mut S) {
 
 /// So many steps that another seed does otherwise.
 pub fn steps(seed: u64, count: usize) -> Vec<u8> {
-    let mut random = Random::new(seed);
+    let mut random = Rng::new(seed);
     (0..count).flat_map(|_| random.bits().to_le_bytes()).collect()
 }
 
@@ -126,7 +126,7 @@ impl<S: Subject> Exercise<'_, S> {
 
     /// Bytes that no other step writes.
     fn fresh(&self, length: usize) -> Vec<u8> {
-        let mut random = Random::new(self.time as u64);
+        let mut random = Rng::new(self.time as u64);
         (0..length).map(|_| random.bits() as u8).collect()
     }
 

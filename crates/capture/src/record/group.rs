@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use hotset_feed::calls::Group;
+use hotset_feed::calls::CgroupPath;
 
 use super::RecordError;
 
@@ -13,7 +13,7 @@ use super::RecordError;
 pub(super) struct Folder {
     path: PathBuf,
     /// How the kernel calls it.
-    pub group: Group,
+    pub group: CgroupPath,
 }
 
 impl Folder {
@@ -99,7 +99,7 @@ fn hierarchies(mounts: &str) -> impl Iterator<Item = Mount<'_>> {
 }
 
 /// How the kernel calls the control group of a folder.
-fn find(folder: &Path, mounts: &str, groups: &str) -> Option<Group> {
+fn find(folder: &Path, mounts: &str, groups: &str) -> Option<CgroupPath> {
     let mount =
         hierarchies(mounts).filter(|mount| folder.starts_with(mount.point)).max_by_key(|mount| mount.point.len())?;
     let below = folder.strip_prefix(mount.point).ok()?;
@@ -115,7 +115,7 @@ fn find(folder: &Path, mounts: &str, groups: &str) -> Option<Group> {
         })?,
     };
     let path = path.to_str()?.trim_end_matches('/');
-    Some(Group { hierarchy, path: path.as_bytes().to_vec() })
+    Some(CgroupPath { hierarchy, path: path.as_bytes().to_vec() })
 }
 
 fn collect(folder: &Path, processes: &mut Vec<u32>) -> io::Result<()> {
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_folder_is_found_in_its_hierarchy() {
         let found = |folder: &str| find(Path::new(folder), MOUNTS, GROUPS);
-        let group = |hierarchy, path: &str| Some(Group { hierarchy, path: path.as_bytes().to_vec() });
+        let group = |hierarchy, path: &str| Some(CgroupPath { hierarchy, path: path.as_bytes().to_vec() });
         assert_eq!(found("/sys/fs/cgroup/unified/system.slice/x"), group(0, "/system.slice/x"));
         assert_eq!(found("/sys/fs/cgroup/memory/batch"), group(4, "/batch"));
         assert_eq!(found("/sys/fs/cgroup/cpu/inner"), group(5, "/docker/abc/inner"));

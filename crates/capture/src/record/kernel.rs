@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_feed::calls::{Calls, Choice, Watch};
+use hotset_feed::calls::{CallOptions, Calls, Watch};
 use hotset_trace::batch::BATCH_REQUESTS;
 use hotset_trace::native::{Header, Writer};
 use hotset_trace::{Addressing, Batch, Meta};
@@ -18,9 +18,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::group::Folder;
 use super::signals::{Forwarder, Target};
-use super::{FLUSH_INTERVAL, PROGRESS_INTERVAL, Progress, RecordError, Summary, file_size, inherited, tracer};
+use super::{FLUSH_INTERVAL, PROGRESS_INTERVAL, RecordError, RecordingProgress, Summary, file_size, inherited, tracer};
 use crate::strace::told::Follower;
-use crate::strace::{Apps, Options};
+use crate::strace::{Apps, StraceOptions};
 
 /// So long nothing is taken while nothing comes, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16)];
@@ -65,7 +65,7 @@ impl KernelRecorder {
             apps: Apps::default(),
             limit: None,
             page_cache: false,
-            buffer: Choice::default().buffer,
+            buffer: CallOptions::default().buffer,
         }
     }
 
@@ -99,7 +99,7 @@ impl KernelRecorder {
     /// # Errors
     ///
     /// BPF is not allowed here, the subject is not there, or the trace cannot be written.
-    pub fn run(self, output: &Path, progress: impl FnMut(Progress)) -> Result<Summary, RecordError> {
+    pub fn run(self, output: &Path, progress: impl FnMut(RecordingProgress)) -> Result<Summary, RecordError> {
         let program = match &self.subject {
             Subject::Command(command) => Some(tracer::find_program(command)?),
             _ => None,
@@ -108,7 +108,7 @@ impl KernelRecorder {
             Subject::Group(path) => Some(Folder::of(path)?),
             _ => None,
         };
-        let choice = Choice {
+        let choice = CallOptions {
             everybody: matches!(self.subject, Subject::System),
             group: folder.as_ref().map(|folder| folder.group.clone()),
             page_cache: self.page_cache,
@@ -145,7 +145,7 @@ impl KernelRecorder {
         &self,
         running: &mut Running,
         output: &Path,
-        mut progress: impl FnMut(Progress),
+        mut progress: impl FnMut(RecordingProgress),
     ) -> Result<Summary, RecordError> {
         let mut follower = Follower::new(self.options(running.calls.sees_rings()));
         let meta = Meta {
@@ -174,7 +174,7 @@ impl KernelRecorder {
             }
             if told.elapsed() > PROGRESS_INTERVAL {
                 let files = follower.tables().files.len();
-                progress(Progress { requests, files, elapsed: running.started.elapsed() });
+                progress(RecordingProgress { requests, files, elapsed: running.started.elapsed() });
                 told = Instant::now();
             }
             if flushed.elapsed() > FLUSH_INTERVAL {
@@ -195,10 +195,10 @@ impl KernelRecorder {
         Ok(Summary { stats, status: ExitStatus::default(), remarks, skipped: 0, lost, seconds })
     }
 
-    fn options(&self, sees_rings: bool) -> Options {
+    fn options(&self, sees_rings: bool) -> StraceOptions {
         let is_command = matches!(self.subject, Subject::Command(_));
         let directory = std::env::current_dir().ok().filter(|_| is_command);
-        Options {
+        StraceOptions {
             apps: self.apps,
             directory: directory.map(|path| path.into_os_string().into_vec()),
             inherited: if is_command { inherited::files() } else { Vec::new() },
@@ -207,7 +207,7 @@ impl KernelRecorder {
             touches_told: self.page_cache,
             group_of: Some(super::group::of_process),
             file_size_of: Some(file_size),
-            ..Options::default()
+            ..StraceOptions::default()
         }
     }
 }

@@ -32,7 +32,7 @@ pub use group::of_service;
 pub use kernel::{KernelRecorder, Subject};
 pub use tracer::FLAGS;
 
-use crate::strace::{Apps, Options, StraceReader};
+use crate::strace::{Apps, StraceOptions, StraceReader};
 use channel::{Channel, Unhurried};
 use signals::{Forwarder, Target};
 
@@ -51,7 +51,7 @@ pub struct Recorder {
 
 /// How far a recording has come.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct RecordingProgress {
     /// Requests recorded.
     pub requests: u64,
     /// Files met.
@@ -91,7 +91,7 @@ impl Recorder {
 
     /// Runs the program and writes its trace to `output`; `progress` is called now and then. Returns when the last
     /// process has ended.
-    pub fn run(self, output: &Path, progress: impl FnMut(Progress)) -> Result<Summary, RecordError> {
+    pub fn run(self, output: &Path, progress: impl FnMut(RecordingProgress)) -> Result<Summary, RecordError> {
         tracer::find_program(&self.command)?;
         tracer::check()?;
         let channel = Channel::open()?;
@@ -121,16 +121,16 @@ impl Recorder {
         log: File,
         output: &Path,
         started: Instant,
-        mut progress: impl FnMut(Progress),
+        mut progress: impl FnMut(RecordingProgress),
     ) -> Result<Summary, RecordError> {
-        let options = Options {
+        let options = StraceOptions {
             skip_bad: true,
             prompt: true,
             apps: self.apps,
             directory: std::env::current_dir().ok().map(|path| path.into_os_string().into_vec()),
             inherited: inherited::files(),
             file_size_of: Some(file_size),
-            ..Options::default()
+            ..StraceOptions::default()
         };
         let drain = log.try_clone();
         let converted = Input::from_reader(Path::new("the log of strace"), Unhurried::new(log), None)
@@ -147,7 +147,7 @@ impl Recorder {
         mut reader: StraceReader,
         output: &Path,
         started: Instant,
-        progress: &mut impl FnMut(Progress),
+        progress: &mut impl FnMut(RecordingProgress),
     ) -> Result<Summary, TraceError> {
         let command: Vec<String> = self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let header = Header::new(reader.meta()).with("source", "strace").with("command", &command.join(" "));
@@ -163,7 +163,11 @@ impl Recorder {
             writer.push(&batch, reader.tables())?;
             requests += batch.len() as u64;
             if told.elapsed() > PROGRESS_INTERVAL {
-                progress(Progress { requests, files: reader.tables().files.len(), elapsed: started.elapsed() });
+                progress(RecordingProgress {
+                    requests,
+                    files: reader.tables().files.len(),
+                    elapsed: started.elapsed(),
+                });
                 told = Instant::now();
             }
             if flushed.elapsed() > FLUSH_INTERVAL {

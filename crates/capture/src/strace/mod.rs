@@ -45,7 +45,7 @@ pub const FORMAT: Format = Format {
         8  1.000004 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, 3</a>, 0) = 0x7f0000000000\n8  1.000005 close(3</a>) = 0\n",
     detect,
     open: |input, options| {
-        let options = Options { skip_bad: options.skip_bad, ..Options::default() };
+        let options = StraceOptions { skip_bad: options.skip_bad, ..StraceOptions::default() };
         Ok(Box::new(StraceReader::new(input, options)?))
     },
 };
@@ -58,7 +58,7 @@ pub enum Apps {
     Program,
     /// A process with its threads: `cc1 4711`.
     Process,
-    /// The control group of a process, where [`Options::group_of`] tells it.
+    /// The control group of a process, where [`StraceOptions::group_of`] tells it.
     Group,
 }
 
@@ -77,7 +77,7 @@ pub struct Inherited {
 
 /// How to read a log.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct StraceOptions {
     /// Malformed lines are counted and skipped instead of being errors.
     pub skip_bad: bool,
     /// Requests are handed over as soon as the log pauses, not only by full batches. For logs that are being written.

@@ -12,7 +12,7 @@ use hotset_trace::{
 use rustc_hash::FxHashMap;
 
 use super::{
-    Apps, Inherited, Options,
+    Apps, Inherited, StraceOptions,
     call::{Call, Handle, Outcome, Shown, string},
     descriptors::{Description, Target},
     files::{FileId, Files, display},
@@ -87,7 +87,7 @@ pub(super) struct Model {
 
 impl Model {
     /// The state at the beginning of a log.
-    pub(super) fn new(options: Options) -> Model {
+    pub(super) fn new(options: StraceOptions) -> Model {
         let mut model = Model {
             files: Files::default(),
             processes: Processes::default(),

@@ -10,7 +10,7 @@ use hotset_trace::{
 use memchr::{memchr, memmem};
 
 use super::{
-    Options,
+    StraceOptions,
     call::Handle,
     calls::processes::{clone_flags, makes_process},
     line::{Event, Line},
@@ -39,7 +39,7 @@ pub struct StraceReader {
 
 impl StraceReader {
     /// A reader of the log that `input` stands at the beginning of.
-    pub fn new(mut input: Input, options: Options) -> Result<StraceReader, TraceError> {
+    pub fn new(mut input: Input, options: StraceOptions) -> Result<StraceReader, TraceError> {
         if options.prompt {
             while memchr(b'\n', input.data()).is_none() && input.more()? {}
         } else {

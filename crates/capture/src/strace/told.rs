@@ -13,7 +13,7 @@ use hotset_feed::calls::{BASE, Called, FILE, MAPPED, Named, OPENED, OnFile, Reco
 use hotset_trace::Batch;
 use rustc_hash::FxHashMap;
 
-use super::Options;
+use super::StraceOptions;
 use super::call::{Call, Handle, Shown};
 use super::model::{Model, Scene, Told};
 use super::paths::last_name;
@@ -102,7 +102,7 @@ impl Names<'_> {
 
 impl Follower {
     /// Nothing is known yet.
-    pub(crate) fn new(options: Options) -> Follower {
+    pub(crate) fn new(options: StraceOptions) -> Follower {
         let space =
             |process: &str| fs::metadata(format!("/proc/{process}/ns/mnt")).map_or(0, |about| about.ino() as u32);
         let spaces = ["self", "1"].map(space);

@@ -4,25 +4,25 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hotset_feed::calls::{Calls, Choice};
+use hotset_feed::calls::{CallOptions, Calls};
 use hotset_testkit::inputs::skip;
 
 /// True if the kernel's side can be asked here; otherwise the test is left out, and says why.
 pub fn can_ask_kernel() -> bool {
-    can_record(&Choice::default())
+    can_record(&CallOptions::default())
 }
 
 /// True if it can also be asked what the page cache had; otherwise the test is left out, and says why.
 pub fn can_ask_page_cache() -> bool {
-    can_record(&Choice { page_cache: true, ..Choice::default() })
+    can_record(&CallOptions { page_cache: true, ..CallOptions::default() })
 }
 
 /// The same for callers without it.
 pub fn has_page_cache() -> bool {
-    Calls::open(&Choice { page_cache: true, ..Choice::default() }).is_ok()
+    Calls::open(&CallOptions { page_cache: true, ..CallOptions::default() }).is_ok()
 }
 
-fn can_record(choice: &Choice) -> bool {
+fn can_record(choice: &CallOptions) -> bool {
     let tried = Calls::open(choice);
     if let Err(refusal) = &tried {
         skip(&refusal.to_string());

@@ -6,7 +6,7 @@ use std::path::Path;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_sim::BlockSize;
-use hotset_sim::clock::{Every, Options};
+use hotset_sim::clock::{ClockOptions, Every};
 use hotset_sim::select::{Filter, Selection, Warmup};
 use serde::Deserialize;
 
@@ -183,12 +183,12 @@ impl File {
     }
 
     /// The machine that it runs on, if it has a clock.
-    pub fn machine(&self, path: &Path) -> Result<Option<Options>, Failure> {
+    pub fn machine(&self, path: &Path) -> Result<Option<ClockOptions>, Failure> {
         let place = format!("{}, store", path.display());
         let store = storage::read(&place, self.store.as_deref())?;
         let every = self.every.as_deref().map(Every::parse).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
-        Ok((store.is_some() || every.is_some()).then_some(Options { store, every, ..Options::default() }))
+        Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every, ..ClockOptions::default() }))
     }
 
     /// How traces are cut, if the experiment says so.

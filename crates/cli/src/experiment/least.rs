@@ -1,6 +1,6 @@
 //! The least of the sizes of an experiment at which promises are kept.
 
-use hotset_sim::results::Named;
+use hotset_sim::results::AppCounts;
 
 use super::file::{File, label};
 use super::measure::Measure;
@@ -40,7 +40,7 @@ fn policies(rows: &[AnyRow]) -> Vec<&str> {
 /// The least size at which a policy keeps its promises to these applications, and the larger sizes at which it breaks
 /// one of them; `-` if it keeps them at no size.
 fn least(rows: &[AnyRow], policy: &str, names: &[&str]) -> String {
-    let is_kept = |app: &Named| app.promise_met == Some(true);
+    let is_kept = |app: &AppCounts| app.promise_met == Some(true);
     let kept = |row: &AnyRow| names.iter().all(|name| row.apps().iter().any(|app| app.name == *name && is_kept(app)));
     let mut by_size: Vec<&AnyRow> = rows.iter().filter(|row| row.policy() == policy).collect();
     by_size.sort_by_key(|row| row.size_blocks());

@@ -1,7 +1,7 @@
 //! Measures of an experiment: a figure of a row, how it is printed, and which direction is better.
 
 use hotset_sim::paging::PagingRow;
-use hotset_sim::results::{Counts, Named, Row};
+use hotset_sim::results::{AppCounts, Counts, Row};
 use serde::{Deserialize, Serialize};
 
 use super::row::AnyRow;
@@ -82,7 +82,7 @@ impl Measure {
     pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
         match row {
             AnyRow::Cache(row) if self == Measure::PromisesKept => {
-                let is_kept = |app: &&Named| app.promise_met == Some(true);
+                let is_kept = |app: &&AppCounts| app.promise_met == Some(true);
                 Some(row.apps.iter().filter(is_kept).count() as f64)
             }
             AnyRow::Cache(row) if classes.is_empty() => self.of_cache(&Sums::of(row)),

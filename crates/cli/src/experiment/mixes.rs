@@ -132,7 +132,7 @@ impl Mix {
     pub fn open(&self, opener: &Opener, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
         let part = |app: &App| {
             let open = crate::mix::chosen(&place(&app.trace), opener, &Selection::default());
-            mix::Part { name: app.name.clone(), open, loops: app.loops, start: app.start, span: app.span }
+            mix::MixPart { name: app.name.clone(), open, loops: app.loops, start: app.start, span: app.span }
         };
         let order = match self.by {
             By::Time => Order::Time,

@@ -1,7 +1,7 @@
 //! A row of results, whatever was simulated.
 
 use hotset_sim::paging::PagingRow;
-use hotset_sim::results::{Named, Row};
+use hotset_sim::results::{AppCounts, Row};
 use serde::Serialize;
 
 /// A row of either kind.
@@ -57,7 +57,7 @@ impl AnyRow {
     }
 
     /// The applications, if they are distinguished.
-    pub fn apps(&self) -> &[Named] {
+    pub fn apps(&self) -> &[AppCounts] {
         match self {
             AnyRow::Cache(row) => &row.apps,
             AnyRow::Memory(_) => &[],

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{Admit, Levels, Tier, TierError, TierSettings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_mount::Place;
+use hotset_mount::FileSystemId;
 use hotset_store::Store;
 
 use super::stores::Served;
@@ -107,7 +107,7 @@ impl Ssd {
         };
         let (source, device) = match served.source() {
             Some(directory) => {
-                let Place { device, name } = Place::of(directory)
+                let FileSystemId { device, name } = FileSystemId::of(directory)
                     .map_err(|error| Failure::Work(format!("cannot look at {}: {error}", directory.display())))?;
                 if name.is_none() {
                     tell(&format!(

@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use hotset_core::policy::PolicySpec;
-use hotset_sim::results::{Metric, Named, Row};
+use hotset_sim::results::{AppCounts, Metric, Row};
 
 use super::human;
 use super::style::{self, Role, cell};
@@ -242,7 +242,7 @@ pub(crate) fn tells_applications(row: &Row) -> bool {
 }
 
 /// A column of applications that is shown if any of them has it, and its cells.
-type AppFigure = (&'static str, fn(&Named) -> Option<String>);
+type AppFigure = (&'static str, fn(&AppCounts) -> Option<String>);
 
 /// The counts of one row application by application.
 pub(crate) fn applications(row: &Row) -> Table {
@@ -267,7 +267,7 @@ pub(crate) fn applications(row: &Row) -> Table {
 }
 
 /// `missed since 2.0 s: needs 309 blocks, has 302`.
-fn promise(app: &Named) -> Option<String> {
+fn promise(app: &AppCounts) -> Option<String> {
     if app.promise_met? {
         return Some("met".to_owned());
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_results::write_json;
-use hotset_sim::clock::{Every, Options};
+use hotset_sim::clock::{ClockOptions, Every};
 use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;
@@ -27,10 +27,10 @@ pub(super) struct ClockArgs {
 
 impl ClockArgs {
     /// The traces that are replayed on a clock or timed, if any.
-    pub(super) fn options(&self, costs: bool) -> Result<Option<Options>, Failure> {
+    pub(super) fn options(&self, costs: bool) -> Result<Option<ClockOptions>, Failure> {
         let store = storage::read("--store", self.store.as_deref())?;
         let every = self.series.as_ref().map(|_| self.every);
-        Ok((store.is_some() || every.is_some() || costs).then_some(Options { store, every, costs }))
+        Ok((store.is_some() || every.is_some() || costs).then_some(ClockOptions { store, every, costs }))
     }
 
     /// Where the series goes.

@@ -4,14 +4,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use hotset_core::policy::PolicySpec;
-use hotset_feed::{Feed, Kind, Options, available};
+use hotset_feed::{Feed, FeedOptions, Kind, available};
 use hotset_mount::AppBy;
 use hotset_steer::{Naming, pages_per_stamp, tells_applications};
 
 /// The best feed that can be had for a policy on blocks of `block` bytes: one that tells every single read where that
 /// is `exact`, one that tells processes where the policy treats applications apart. Else why there is none.
 pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<dyn Feed>, String> {
-    let options = Options { pages_per_stamp: pages_per_stamp(block), ..Options::default() };
+    let options = FeedOptions { pages_per_stamp: pages_per_stamp(block), ..FeedOptions::default() };
     let by_app = tells_applications(policy);
     let kinds = match (exact, by_app) {
         (true, _) => &[Kind::Ring][..],

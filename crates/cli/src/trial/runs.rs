@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
-use hotset_steer::{Gain, Group, Hierarchy, Session, Settings, SteerError, Telling, When, paired};
+use hotset_steer::{Cgroup, Gain, Hierarchy, Session, Settings, SteerError, Telling, When, paired};
 use serde::Serialize;
 
 use super::command::{self, Ended, Run};
@@ -185,7 +185,7 @@ impl<'a> Runner<'a> {
         Ok(ended.run)
     }
 
-    fn session(&self, policy: &PolicySpec, group: &Group) -> Result<Session, Failure> {
+    fn session(&self, policy: &PolicySpec, group: &Cgroup) -> Result<Session, Failure> {
         let feed =
             feed(policy, BLOCK, false).map_err(|why| Failure::Work(format!("steering cannot be tried: {why}")))?;
         let settings = Settings {

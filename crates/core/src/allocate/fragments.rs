@@ -153,7 +153,7 @@ pub fn best(values: &[f64], units: usize, most: usize) -> f64 {
 #[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     #[test]
     fn a_queue_without_history_keeps_its_head() {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn it_is_never_better_than_the_best_and_mostly_as_good() {
-        let mut random = Random::new(8);
+        let mut random = Rng::new(8);
         let (mut met, mut rounds) = (0, 0);
         for _ in 0..3000 {
             let values: Vec<f64> =

@@ -45,13 +45,13 @@ fn share_evenly(given: &mut [usize], left: usize) {
 mod tests {
     use super::*;
     use crate::allocate::exact;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     fn value(utility: &[Vec<f64>], given: &[usize]) -> f64 {
         utility.iter().zip(given).map(|(curve, &units)| curve[units]).sum()
     }
 
-    fn rising(random: &mut Random, total: usize, concave: bool) -> Vec<f64> {
+    fn rising(random: &mut Rng, total: usize, concave: bool) -> Vec<f64> {
         let mut gains: Vec<u32> = (0..total).map(|_| random.below(4) * random.below(9)).collect();
         if concave {
             gains.sort_unstable_by_key(|&gain| std::cmp::Reverse(gain));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn on_concave_curves_it_is_the_best_there_is_and_never_better() {
-        let mut random = Random::new(9);
+        let mut random = Rng::new(9);
         for round in 0..500 {
             let (total, parts) = (4 + random.below(12) as usize, 1 + random.below(4) as usize);
             let concave = round % 2 == 0;

@@ -56,7 +56,7 @@ pub fn choose(stakes: &[Stake]) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     fn worth(stakes: &[Stake], changes: &[i32]) -> Option<f64> {
         let one = |(stake, change): (&Stake, &i32)| match change {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn no_other_choice_is_worth_more() {
-        let mut random = Random::new(2);
+        let mut random = Rng::new(2);
         for _ in 0..1000 {
             let mut draw = || (random.below(5) > 0).then(|| f64::from(random.below(20)));
             let stakes: Vec<Stake> = (0..7).map(|_| Stake { loss: draw(), gain: draw() }).collect();

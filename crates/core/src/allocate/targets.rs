@@ -84,7 +84,7 @@ pub fn rate_for_time(goal: f64, hit: f64, miss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     fn blocks(grants: &[Grant]) -> Vec<u32> {
         grants.iter().map(|grant| grant.blocks).collect()
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn no_other_choice_keeps_more_promises() {
-        let mut random = Random::new(3);
+        let mut random = Rng::new(3);
         for _ in 0..2000 {
             let total = random.below(60);
             let claims: Vec<Claim> = (0..=random.below(8))

@@ -11,7 +11,7 @@ use crate::policy::{Args, Discard, Effects, Info, Outcome, Policy, Reference, Se
 use crate::spec::SpecError;
 
 /// What tells one from another.
-pub trait Worth: Debug + Send {
+pub trait AgingRule: Debug + Send {
     /// Name, parameters and texts.
     const INFO: Info;
     /// A new block has a greater value than those that came before it and were not used again.
@@ -55,7 +55,7 @@ pub struct Aging<W> {
     ranking: Ranking<Key>,
 }
 
-impl<W: Worth> Policy for Aging<W> {
+impl<W: AgingRule> Policy for Aging<W> {
     const INFO: Info = W::INFO;
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -133,7 +133,7 @@ impl<W: Worth> Policy for Aging<W> {
     }
 }
 
-impl<W: Worth> Aging<W> {
+impl<W: AgingRule> Aging<W> {
     /// The key of a block after this many uses, the last of them now.
     #[inline(always)]
     fn key(&self, uses: u64, reference: &Reference) -> Key {

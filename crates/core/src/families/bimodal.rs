@@ -11,7 +11,7 @@
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
-use crate::parts::random::Random;
+use crate::parts::random::Rng;
 use crate::policy::{Args, Effects, Outcome, Param, ParamKind, Reference, Slot};
 
 /// The counter of a duel goes from 0 to this; in the upper half bimodal insertion wins (both papers: 10 bits).
@@ -104,7 +104,7 @@ impl<O: Order> Bimodal<O> {
             Insertion::Duel(rate) => Some(Duel::new(&order, Sample::of(rate, capacity), slots)),
             _ => None,
         };
-        Bimodal { capacity, slots, order, insertion, lots: Lots { random: Random::new(seed), epsilon }, duel }
+        Bimodal { capacity, slots, order, insertion, lots: Lots { random: Rng::new(seed), epsilon }, duel }
     }
 
     /// Blocks that the cache may know, the one being referenced included.
@@ -219,7 +219,7 @@ impl<O: Order> Bimodal<O> {
 /// Draws the lots of bimodal insertion.
 #[derive(Debug)]
 struct Lots {
-    random: Random,
+    random: Rng,
     epsilon: f64,
 }
 
@@ -250,7 +250,7 @@ impl Sample {
     #[inline(always)]
     pub fn watches(self, reference: Reference) -> bool {
         let address = u64::from(reference.file) << 32 | u64::from(reference.block);
-        Random::new(address).bits() <= u64::MAX / u64::from(self.every)
+        Rng::new(address).bits() <= u64::MAX / u64::from(self.every)
     }
 }
 

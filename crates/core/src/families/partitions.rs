@@ -27,7 +27,7 @@ const PATIENCE: u64 = 2;
 
 /// How a block is referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum AccessPattern {
     /// Once, in a run.
     Sequential,
     /// Again and again in the same order, as part of the loop with this number.
@@ -135,8 +135,8 @@ impl Partitions {
 
     /// Moves `slot`, which is resident, into the partition of this class, as its youngest block.
     #[inline(always)]
-    pub fn renew(&mut self, slot: Slot, class: Class) {
-        if class == Class::Other && matches!(self.places.tag(slot), BODY | FOOT) {
+    pub fn renew(&mut self, slot: Slot, class: AccessPattern) {
+        if class == AccessPattern::Other && matches!(self.places.tag(slot), BODY | FOOT) {
             self.others.renew(&mut self.places, slot);
             self.settle();
         } else {
@@ -147,15 +147,15 @@ impl Partitions {
 
     /// Adds `slot`, for which there is room, to the partition of this class, as its youngest block.
     #[inline(always)]
-    pub fn insert(&mut self, slot: Slot, class: Class) {
+    pub fn insert(&mut self, slot: Slot, class: AccessPattern) {
         self.len += 1;
         match class {
-            Class::Sequential => self.sequential.push(&mut self.places, slot),
-            Class::Other => {
+            AccessPattern::Sequential => self.sequential.push(&mut self.places, slot),
+            AccessPattern::Other => {
                 self.others.push(&mut self.places, slot);
                 self.settle();
             }
-            Class::Looping(number) => {
+            AccessPattern::Looping(number) => {
                 let Loop { referenced, period, blocks } = &mut self.loops[number];
                 *referenced = self.now;
                 blocks.push(&mut self.links, slot);

@@ -150,7 +150,7 @@ impl<T> Slots<T> {
 mod tests {
     use std::collections::{HashMap, HashSet};
 
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     use super::*;
 
@@ -159,7 +159,7 @@ mod tests {
     fn slots_are_found_used_again_and_listed_by_file() {
         let mut index = Slots::default();
         let mut model: HashMap<u64, Slot> = HashMap::new();
-        let mut random = Random::new(1);
+        let mut random = Rng::new(1);
         for _ in 0..20_000 {
             let (file, number) = (random.below(5), u64::from(random.below(40)));
             let address = u64::from(file) << 32 | number;

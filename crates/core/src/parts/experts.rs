@@ -1,6 +1,6 @@
 //! Two experts who want to evict different blocks, and the weights by which one of them is heeded.
 
-use super::random::Random;
+use super::random::Rng;
 
 /// A weight is at least this, as in the codes of LeCaR's and CACHEUS's authors.
 pub const WEIGHT_LEAST: f64 = 0.01;
@@ -9,13 +9,13 @@ pub const WEIGHT_LEAST: f64 = 0.01;
 #[derive(Debug)]
 pub struct TwoExperts {
     first: f64,
-    random: Random,
+    random: Rng,
 }
 
 impl TwoExperts {
     /// Equal weights.
     pub fn new(seed: u64) -> TwoExperts {
-        TwoExperts { first: 0.5, random: Random::new(seed) }
+        TwoExperts { first: 0.5, random: Rng::new(seed) }
     }
 
     /// Draws one by weight; true if it is the first.
@@ -35,7 +35,7 @@ impl TwoExperts {
     }
 
     /// Random numbers for other random choices.
-    pub fn random(&mut self) -> &mut Random {
+    pub fn random(&mut self) -> &mut Rng {
         &mut self.random
     }
 

@@ -173,13 +173,13 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
     use std::collections::VecDeque;
 
     #[test]
     fn does_what_a_deque_does() {
         let (mut links, mut list, mut model) = (Links::new(8), List::default(), VecDeque::new());
-        let mut random = Random::new(1);
+        let mut random = Rng::new(1);
         for _ in 0..5000 {
             let slot = random.below(8);
             match random.below(4) {

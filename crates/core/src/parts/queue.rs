@@ -10,7 +10,7 @@
 mod ranks;
 mod weights;
 
-pub use self::weights::{Alike, Weighed, Weights};
+pub use self::weights::{Alike, SlotWeights, Weights};
 
 use self::ranks::Ranks;
 use super::large;
@@ -548,7 +548,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_as_long_as_its_slots_are_heavy() {
-        let mut places = Places::<Weighed>::weighing(4);
+        let mut places = Places::<SlotWeights>::weighing(4);
         let (mut first, mut second) = (Queue::new(0, 0), Queue::new(1, 0));
         first.grow(&mut places, 4);
         second.grow(&mut places, 4);
@@ -567,7 +567,7 @@ mod tests {
 
     #[test]
     fn a_queue_may_weigh_more_than_a_capacity_can_be() {
-        let mut places = Places::<Weighed>::weighing(6);
+        let mut places = Places::<SlotWeights>::weighing(6);
         let (mut heavy, mut other) = (Queue::new(0, 0), Queue::new(1, 0));
         heavy.grow(&mut places, 6);
         for slot in 0..6 {

@@ -5,12 +5,12 @@
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Rng(u64);
 
-impl Random {
+impl Rng {
     /// The stream of this seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
     }
 
     /// The next 64 random bits.
@@ -42,14 +42,14 @@ mod tests {
     /// The first outputs for seed 1234567, as published with the generator's reference implementations.
     #[test]
     fn the_stream_is_splitmix64() {
-        let mut random = Random::new(1_234_567);
+        let mut random = Rng::new(1_234_567);
         let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(expected, std::array::from_fn(|_| random.bits()));
     }
 
     #[test]
     fn draws_below_a_bound_are_even() {
-        let mut random = Random::new(1);
+        let mut random = Rng::new(1);
         let mut counts = [0u32; 7];
         for _ in 0..70_000 {
             counts[random.below(7) as usize] += 1;

@@ -141,11 +141,11 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     #[test]
     fn the_least_recently_used_entry_makes_room() {
-        let mut random = Random::new(9);
+        let mut random = Rng::new(9);
         for bound in [1, 2, 3, 8, 50] {
             let mut table = RecentTable::new(bound);
             let mut model: VecDeque<(u64, u32)> = VecDeque::new();

@@ -332,7 +332,7 @@ impl<K: Key> SlotHeap<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     impl Key for u64 {
         fn rough(self) -> u64 {
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn the_least_true_key_leaves_first() {
         const SLOTS: u32 = 12;
-        let mut random = Random::new(3);
+        let mut random = Rng::new(3);
         let mut places = Places::new(SLOTS);
         let mut heap = SlotHeap::new(0, SLOTS);
         heap.grow(SLOTS, 8);

@@ -55,11 +55,11 @@ impl TournamentTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     #[test]
     fn does_what_looking_at_all_keys_does() {
-        let mut random = Random::new(2);
+        let mut random = Rng::new(2);
         for bound in [1, 2, 5, 64, 100] {
             let (mut champions, mut model) = (TournamentTree::new(bound), vec![0; bound]);
             for _ in 0..2000 {

@@ -25,7 +25,7 @@
 
 use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::{discard_oldest, evict_to};
-use crate::parts::queue::{Alike, Weighed, Weights};
+use crate::parts::queue::{Alike, SlotWeights, Weights};
 use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -56,7 +56,7 @@ impl<W: Weights> Policy for ArcOf<W> {
     }
 
     fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<Arc, ArcOf<Weighed>>(setup)
+        policy::dynamic::by_weights::<Arc, ArcOf<SlotWeights>>(setup)
     }
 
     fn identities(_args: &Args, capacity: u32) -> u64 {

@@ -20,13 +20,13 @@ use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The FIFO policy.
-pub type Fifo = OneQueue<Rules>;
+pub type Fifo = OneQueue<FifoRules>;
 
 /// What tells it from others of one queue.
 #[derive(Debug)]
-pub enum Rules {}
+pub enum FifoRules {}
 
-impl Discipline for Rules {
+impl Discipline for FifoRules {
     const INFO: Info = Info {
         name: "fifo",
         aliases: &[],

@@ -21,7 +21,7 @@
 //! When not to use it: where all blocks are of one size (`lfuda` is the same), and where bytes from storage count and
 //! not requests: with `cost=requests` large objects hardly stay.
 
-use crate::families::aging::{Aging, Worth};
+use crate::families::aging::{Aging, AgingRule};
 use crate::policy::{Args, Info, Needs, Param, ParamKind, Reference};
 
 /// Bytes that a packet carries.
@@ -36,7 +36,7 @@ pub struct PerByte {
     by_packets: bool,
 }
 
-impl Worth for PerByte {
+impl AgingRule for PerByte {
     const INFO: Info = Info {
         name: "gdsf",
         aliases: &["gds-f"],

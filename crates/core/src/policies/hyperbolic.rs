@@ -19,7 +19,7 @@
 //!
 //! When not to use it: loops and scans; where misses must be decided in well below a microsecond.
 
-use crate::parts::random::Random;
+use crate::parts::random::Rng;
 use crate::parts::table::Table;
 use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -39,7 +39,7 @@ pub struct Hyperbolic {
     sample: u32,
     /// References so far.
     now: u64,
-    random: Random,
+    random: Rng,
     resident: Table<Life>,
 }
 
@@ -64,7 +64,7 @@ impl Policy for Hyperbolic {
             capacity: setup.capacity,
             sample: setup.args.count("sample") as u32,
             now: 0,
-            random: Random::new(setup.seed),
+            random: Rng::new(setup.seed),
             resident: Table::new(setup.slots, setup.capacity),
         })
     }

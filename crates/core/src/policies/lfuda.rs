@@ -19,7 +19,7 @@
 //! When not to use it: loops and scans longer than the cache, as with LRU; a stable popularity, where plain LFU forgets
 //! nothing.
 
-use crate::families::aging::{Aging, Worth};
+use crate::families::aging::{Aging, AgingRule};
 use crate::policy::{Args, Info, Needs, Reference};
 
 /// The LFUDA policy.
@@ -29,7 +29,7 @@ pub type Lfuda = Aging<Uses>;
 #[derive(Debug)]
 pub struct Uses;
 
-impl Worth for Uses {
+impl AgingRule for Uses {
     const INFO: Info = Info {
         name: "lfuda",
         aliases: &["lfu-da"],

@@ -32,7 +32,7 @@
 //!
 //! When not to use it: small caches and short traces: ages take tens of thousands of references to be learnt.
 
-use crate::parts::random::Random;
+use crate::parts::random::Rng;
 use crate::parts::table::Table;
 use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -79,7 +79,7 @@ pub struct Lhd {
     explorers: u32,
     /// References so far.
     now: u64,
-    random: Random,
+    random: Rng,
     resident: Table<Life>,
     /// The blocks that came in last, as far as they are resident, in a ring.
     newest: [Slot; NEWEST],
@@ -137,7 +137,7 @@ impl Policy for Lhd {
             explorers_most: setup.args.share("explorers", setup.capacity)?,
             explorers: 0,
             now: 0,
-            random: Random::new(setup.seed),
+            random: Rng::new(setup.seed),
             resident: Table::new(setup.slots, setup.capacity),
             newest: [NONE; NEWEST],
             admitted: 0,

@@ -17,13 +17,13 @@ use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The LIFO policy.
-pub type Lifo = OneQueue<Rules>;
+pub type Lifo = OneQueue<LifoRules>;
 
 /// What tells it from others of one queue.
 #[derive(Debug)]
-pub enum Rules {}
+pub enum LifoRules {}
 
-impl Discipline for Rules {
+impl Discipline for LifoRules {
     const INFO: Info = Info {
         name: "lifo",
         aliases: &[],

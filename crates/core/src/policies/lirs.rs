@@ -25,7 +25,7 @@
 //! When not to use it: recency-friendly workloads whose popular set changes: the LIR set follows slowly, through a
 //! queue of 1%. With an unlimited stack the memory grows with the footprint.
 
-use crate::parts::queue::{ABSENT, Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::parts::queue::{ABSENT, Alike, Places, Queue, SlotWeights, Tag, Weights};
 use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -137,7 +137,7 @@ impl<W: Weights> Policy for LirsOf<W> {
     }
 
     fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<Lirs, LirsOf<Weighed>>(setup)
+        policy::dynamic::by_weights::<Lirs, LirsOf<SlotWeights>>(setup)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {

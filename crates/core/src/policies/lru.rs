@@ -18,13 +18,13 @@ use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The LRU policy.
-pub type Lru = OneQueue<Rules>;
+pub type Lru = OneQueue<LruRules>;
 
 /// What tells it from others of one queue.
 #[derive(Debug)]
-pub enum Rules {}
+pub enum LruRules {}
 
-impl Discipline for Rules {
+impl Discipline for LruRules {
     const INFO: Info = Info {
         name: "lru",
         aliases: &[],

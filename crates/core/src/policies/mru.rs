@@ -17,13 +17,13 @@ use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The MRU policy.
-pub type Mru = OneQueue<Rules>;
+pub type Mru = OneQueue<MruRules>;
 
 /// What tells it from others of one queue.
 #[derive(Debug)]
-pub enum Rules {}
+pub enum MruRules {}
 
-impl Discipline for Rules {
+impl Discipline for MruRules {
     const INFO: Info = Info {
         name: "mru",
         aliases: &[],

@@ -29,7 +29,7 @@
 //! When not to use it: with few applications that each do everything, as servers do: there is then nothing to tell
 //! apart.
 
-use crate::families::partitions::{Class, FREE_TAG, Partitions};
+use crate::families::partitions::{AccessPattern, FREE_TAG, Partitions};
 use crate::parts::ghost::forget_oldest;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
@@ -227,7 +227,7 @@ impl Pcc {
     /// Notes the reference in the counts of its context, or in those of the one that used the block before, and says
     /// what class its context makes the block.
     #[inline(always)]
-    fn classify(&mut self, slot: Slot, reference: Reference) -> Class {
+    fn classify(&mut self, slot: Slot, reference: Reference) -> AccessPattern {
         let key = u64::from(reference.app) << 1 | u64::from(self.by_write && reference.write);
         let index = self.enter(key);
         let is_known = self.partitions.places.tag(slot) != ABSENT;
@@ -270,19 +270,23 @@ impl Pcc {
     }
 
     #[inline(always)]
-    fn class_of(&mut self, index: Index) -> Class {
+    fn class_of(&mut self, index: Index) -> AccessPattern {
         let context = self.contexts.value_mut(index);
         let Context { once, regular, irregular, period, looping } = *context;
         context.looping = u64::from(regular) > u64::from(once) + u64::from(irregular);
         if context.looping {
             self.partitions.set_period(index, period);
-            return Class::Looping(index);
+            return AccessPattern::Looping(index);
         }
         if looping {
             self.partitions.release(index);
         }
         let returns = u64::from(regular) + u64::from(irregular);
-        if u64::from(once) >= self.seen_once.max(returns + 1) { Class::Sequential } else { Class::Other }
+        if u64::from(once) >= self.seen_once.max(returns + 1) {
+            AccessPattern::Sequential
+        } else {
+            AccessPattern::Other
+        }
     }
 
     #[inline(always)]

@@ -16,7 +16,7 @@
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
-use crate::parts::random::Random as Generator;
+use crate::parts::random::Rng as Generator;
 use crate::policy::{Args, Discard, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 

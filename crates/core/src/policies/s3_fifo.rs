@@ -27,7 +27,7 @@
 //! When not to use it: loops larger than the cache; blocks whose second use comes only after they left the ghosts.
 
 use crate::parts::ghost::{discard_oldest, forget_in};
-use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::parts::queue::{Alike, Places, Queue, SlotWeights, Tag, Weights};
 use crate::policy::{
     self, Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
 };
@@ -144,7 +144,7 @@ impl<W: Weights> Policy for S3FifoOf<W> {
     }
 
     fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<S3Fifo, S3FifoOf<Weighed>>(setup)
+        policy::dynamic::by_weights::<S3Fifo, S3FifoOf<SlotWeights>>(setup)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {

@@ -15,7 +15,7 @@
 //! When not to use it: when new blocks are wanted again soon and often but once; probation is short.
 
 use crate::parts::ghost::forget_in;
-use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::parts::queue::{Alike, Places, Queue, SlotWeights, Tag, Weights};
 use crate::policy::{
     self, Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
 };
@@ -72,7 +72,7 @@ impl<W: Weights> Policy for SlruOf<W> {
     }
 
     fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<Slru, SlruOf<Weighed>>(setup)
+        policy::dynamic::by_weights::<Slru, SlruOf<SlotWeights>>(setup)
     }
 
     #[inline(always)]

@@ -24,7 +24,7 @@
 //! become hot.
 
 use crate::parts::ghost::{discard_oldest, evict_to, forget_in, forget_oldest};
-use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::parts::queue::{Alike, Places, Queue, SlotWeights, Tag, Weights};
 use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -113,7 +113,7 @@ impl<W: Weights> Policy for TwoQOf<W> {
     }
 
     fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<TwoQ, TwoQOf<Weighed>>(setup)
+        policy::dynamic::by_weights::<TwoQ, TwoQOf<SlotWeights>>(setup)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {

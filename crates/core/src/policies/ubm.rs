@@ -29,7 +29,7 @@
 //! When not to use it: where files are read again once or twice, soon: their blocks left at once at the first reading;
 //! traces that do not tell files apart (all blocks then form one run or none).
 
-use crate::families::partitions::{Class, Partitions};
+use crate::families::partitions::{AccessPattern, Partitions};
 use crate::parts::recent_table::{Index, RecentTable};
 use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -171,13 +171,13 @@ impl Policy for Ubm {
 impl Ubm {
     /// Notes the reference in its file's run and says what class it makes its block.
     #[inline(always)]
-    fn classify(&mut self, reference: Reference) -> Class {
+    fn classify(&mut self, reference: Reference) -> AccessPattern {
         let Some(index) = self.files.find(u64::from(reference.file)) else {
             let (index, displaced) = self.files.insert(u64::from(reference.file), Run::at(reference, self.run));
             if displaced.is_some_and(|run| run.pattern == Pattern::Looping) {
                 self.partitions.release(index);
             }
-            return Class::Other;
+            return AccessPattern::Other;
         };
         let run = self.files.value_mut(index);
         if reference.block == run.last {
@@ -198,9 +198,9 @@ impl Ubm {
             }
         }
         match self.files.value(index).pattern {
-            Pattern::Other => Class::Other,
-            Pattern::Sequential => Class::Sequential,
-            Pattern::Looping => Class::Looping(index),
+            Pattern::Other => AccessPattern::Other,
+            Pattern::Sequential => AccessPattern::Sequential,
+            Pattern::Looping => AccessPattern::Looping(index),
         }
     }
 

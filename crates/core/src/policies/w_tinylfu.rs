@@ -37,7 +37,7 @@ use crate::parts::ghost::forget_in;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::parts::random::Random;
+use crate::parts::random::Rng;
 use crate::parts::sketch::{Sketch, hash};
 use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -66,7 +66,7 @@ pub struct WTinyLfu {
     /// The key in the sketch of the block of each resident slot.
     hashes: Vec<u32>,
     sketch: Sketch,
-    random: Random,
+    random: Rng,
 }
 
 impl Policy for WTinyLfu {
@@ -113,7 +113,7 @@ impl Policy for WTinyLfu {
             protected: Queue::new(PROTECTED, 0),
             hashes: large::filled(0, setup.slots as usize),
             sketch: Sketch::new(setup.capacity),
-            random: Random::new(setup.seed),
+            random: Rng::new(setup.seed),
         };
         policy.fit_queues();
         Ok(policy)

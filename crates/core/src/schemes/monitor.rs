@@ -131,7 +131,7 @@ fn mix(key: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     /// The stack by the book.
     fn hits_of(trace: &[u32], sizes: usize) -> Vec<f64> {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn unsampled_it_is_the_stack_itself() {
-        let mut random = Random::new(5);
+        let mut random = Rng::new(5);
         let trace: Vec<u32> = (0..3000).map(|_| random.below(60).min(random.below(60))).collect();
         let mut monitor = Monitor::new(40);
         trace.iter().for_each(|&block| monitor.note(0, block));
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_sample_comes_close() {
-        let mut random = Random::new(6);
+        let mut random = Rng::new(6);
         let mut monitor = Monitor::new(16_000);
         let trace: Vec<u32> = (0..200_000).map(|_| random.below(20_000).min(random.below(20_000))).collect();
         trace.iter().for_each(|&block| monitor.note(7, block));

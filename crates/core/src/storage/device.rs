@@ -1,11 +1,11 @@
 //! Storage in operation, and the cost of a request on storage that is otherwise idle.
 
-use super::Store;
+use super::StorageModel;
 
 /// A storage model in operation.
 #[derive(Clone, Debug)]
 pub struct Device {
-    store: Store,
+    store: StorageModel,
     /// The end time of each parallel access.
     ends: Vec<u64>,
     /// The index of the access that transferred the last block.
@@ -22,7 +22,7 @@ pub struct Device {
 
 impl Device {
     /// Storage without load.
-    pub fn new(store: Store) -> Device {
+    pub fn new(store: StorageModel) -> Device {
         Device { store, ends: vec![0; store.parallel as usize], at: 0, behind: None, line: 0, free: 0, busy: 0 }
     }
 
@@ -69,7 +69,7 @@ pub struct Idle(Device);
 
 impl Idle {
     /// Storage without load.
-    pub fn new(store: Store) -> Idle {
+    pub fn new(store: StorageModel) -> Idle {
         Idle(Device::new(store))
     }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_turning_disk_seeks_unless_it_goes_on() {
-        let store = Store::parse("disk(seek=5ms,rotation=6ms,transfer=4000K)").unwrap();
+        let store = StorageModel::parse("disk(seek=5ms,rotation=6ms,transfer=4000K)").unwrap();
         let mut device = Device::new(store);
         assert_eq!(device.transfer(0, 10, Some(4096)), 9_000_000, "seek, half a turn, a millisecond of transfer");
         assert_eq!(device.transfer(0, 11, Some(4096)), 10_000_000, "it goes on, and waits for the one before");
@@ -129,20 +129,20 @@ mod tests {
 
     #[test]
     fn a_latency_is_paid_once_a_run() {
-        let mut device = Device::new(Store::parse("latency(time=2ms)").unwrap());
+        let mut device = Device::new(StorageModel::parse("latency(time=2ms)").unwrap());
         assert_eq!([10, 11, 13].map(|address| device.transfer(0, address, None)), [2_000_000, 2_000_000, 4_000_000]);
         assert_eq!(device.transfer(9_000_000, 14, Some(4096)), 11_000_000, "a run that went on later is another");
     }
 
     #[test]
     fn accesses_side_by_side_share_the_line() {
-        let mut device = Device::new(Store::parse("1ms,4096K,2").unwrap());
+        let mut device = Device::new(StorageModel::parse("1ms,4096K,2").unwrap());
         let kib = Some(1024);
         // A latency of 1 ms and 0.25 ms on the line. The third access waits for the end of the first one.
         assert_eq!([10, 20, 30].map(|address| device.transfer(0, address, kib) / 1000), [1244, 1488, 2488]);
         assert_eq!(device.transfer(2_400_000, 31, kib) / 1000, 2732, "the run goes on: its transfer alone");
         assert_eq!(device.busy, 2_488_282 + 244_141, "it was never idle");
-        let mut alone = Device::new(Store::parse("1ms,4096K,1").unwrap());
+        let mut alone = Device::new(StorageModel::parse("1ms,4096K,1").unwrap());
         assert_eq!([10, 20].map(|address| alone.transfer(0, address, kib) / 1000), [1244, 2488]);
     }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_idle_store_tells_what_a_request_would_cost() {
         let cost = |store: &str, requests: &[&[u64]]| {
-            let store = Store::parse(store).unwrap();
+            let store = StorageModel::parse(store).unwrap();
             let (mut idle, mut device) = (Idle::new(store), Device::new(store));
             device.transfer(0, 99, Some(4096));
             let serve = |request: &&[u64]| {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn an_idle_store_tells_what_blocks_would_cost_one_by_one() {
         let cost = |store: &str, request: &[u64]| {
-            let mut idle = Idle::new(Store::parse(store).unwrap());
+            let mut idle = Idle::new(StorageModel::parse(store).unwrap());
             idle.serve_apart(request.iter().map(|&address| (address, Some(4096)))) / 1_000_000
         };
         assert_eq!(cost("disk(seek=5ms,rotation=6ms,transfer=4000K)", &[10, 11, 12]), 27);

@@ -19,7 +19,7 @@ use crate::spec::{Spec, SpecError, Value};
 
 /// A storage model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Store {
+pub struct StorageModel {
     /// The cost of a cached block in nanoseconds.
     pub hit: u64,
     /// Nanoseconds until the first byte.
@@ -34,7 +34,7 @@ pub struct Store {
 
 /// A kind of storage model.
 #[derive(Debug)]
-pub struct Kind {
+pub struct StorageKind {
     /// Its name in `--store`.
     pub name: &'static str,
     /// One line.
@@ -62,18 +62,18 @@ const HIT: Param = time("hit", "2us", "a request that hits");
 const PAPERS_HIT: Param = time("hit", "200us", "a request that hits (paper: 200us)");
 
 /// The kinds of storage models.
-pub const STORES: [Kind; 7] = [
-    Kind {
+pub const STORES: [StorageKind; 7] = [
+    StorageKind {
         name: "nvme",
         summary: "a solid-state disk on NVMe",
         params: &[time("latency", "80us", "latency to the first byte"), rate("3G"), parallel("64"), HIT],
     },
-    Kind {
+    StorageKind {
         name: "ssd",
         summary: "a solid-state disk on SATA",
         params: &[time("latency", "100us", "latency to the first byte"), rate("500M"), parallel("32"), HIT],
     },
-    Kind {
+    StorageKind {
         name: "hdd",
         summary: "a current hard disk; consecutive blocks cost only their transfer",
         params: &[
@@ -83,17 +83,17 @@ pub const STORES: [Kind; 7] = [
             HIT,
         ],
     },
-    Kind {
+    StorageKind {
         name: "nfs",
         summary: "a file server over gigabit Ethernet",
         params: &[time("latency", "500us", "latency to the first byte"), rate("110M"), parallel("16"), HIT],
     },
-    Kind {
+    StorageKind {
         name: "s3",
         summary: "an object store",
         params: &[time("latency", "100ms", "latency to the first byte"), rate("1G"), parallel("64"), HIT],
     },
-    Kind {
+    StorageKind {
         name: "disk",
         summary: "the hard disk of the papers",
         params: &[
@@ -103,18 +103,18 @@ pub const STORES: [Kind; 7] = [
             PAPERS_HIT,
         ],
     },
-    Kind {
+    StorageKind {
         name: "latency",
         summary: "the same time for every run of consecutive blocks, one run after another",
         params: &[time("time", "10ms", "a read or write (paper: 10ms)"), PAPERS_HIT],
     },
 ];
 
-impl Store {
+impl StorageModel {
     /// Parses `nvme`, `disk(seek=4ms)`, `latency(time=2ms)`, or `LATENCY,BANDWIDTH,PARALLEL` such as `5ms,100M,8`.
-    pub fn parse(text: &str) -> Result<Store, SpecError> {
+    pub fn parse(text: &str) -> Result<StorageModel, SpecError> {
         if text.starts_with(|first: char| first.is_ascii_digit()) {
-            return Store::of_figures(text);
+            return StorageModel::of_figures(text);
         }
         let spec = Spec::parse(text)?;
         let Some(kind) = STORES.iter().find(|kind| kind.name == spec.name) else {
@@ -126,16 +126,17 @@ impl Store {
         };
         let args = Args::of(kind.params, &spec.args)?;
         let nanoseconds_a_byte = || 1e9 / args.bytes("transfer").max(1) as f64;
-        let store = Store { hit: args.time("hit"), reach: 0, nanoseconds_a_byte: 0.0, parallel: 1, has_head: false };
+        let store =
+            StorageModel { hit: args.time("hit"), reach: 0, nanoseconds_a_byte: 0.0, parallel: 1, has_head: false };
         Ok(match kind.name {
-            "latency" => Store { reach: args.time("time"), ..store },
-            "disk" | "hdd" => Store {
+            "latency" => StorageModel { reach: args.time("time"), ..store },
+            "disk" | "hdd" => StorageModel {
                 reach: args.time("seek").saturating_add(args.time("rotation") / 2),
                 nanoseconds_a_byte: nanoseconds_a_byte(),
                 has_head: true,
                 ..store
             },
-            _ => Store {
+            _ => StorageModel {
                 reach: args.time("latency"),
                 nanoseconds_a_byte: nanoseconds_a_byte(),
                 parallel: args.count("parallel") as u32,
@@ -145,13 +146,13 @@ impl Store {
     }
 
     /// Parses `5ms,100M,8`.
-    fn of_figures(text: &str) -> Result<Store, SpecError> {
+    fn of_figures(text: &str) -> Result<StorageModel, SpecError> {
         let values = text.split(',').map(Value::parse).collect::<Result<Vec<_>, _>>()?;
         match values[..] {
             [Value::Time(latency), Value::Size(bytes), Value::Number(parallel)]
                 if bytes > 0 && parallel.fract() == 0.0 && (1.0..=MOST_PARALLEL as f64).contains(&parallel) =>
             {
-                Ok(Store {
+                Ok(StorageModel {
                     hit: 2_000,
                     reach: latency,
                     nanoseconds_a_byte: 1e9 / bytes as f64,
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_no_store_is_refused() {
-        let refused = |text: &str| Store::parse(text).unwrap_err().to_string();
+        let refused = |text: &str| StorageModel::parse(text).unwrap_err().to_string();
         assert!(
             refused("tape")
                 .starts_with("unknown store \"tape\": expected one of nvme, ssd, hdd, nfs, s3, disk, latency")
@@ -183,6 +184,6 @@ mod tests {
         for text in ["5ms", "5ms,100M", "5,100M,8", "5ms,100M,0", "5ms,100M,1000", "5ms,100M,2.5", "1,2"] {
             assert!(refused(text).contains("LATENCY,BANDWIDTH,PARALLEL"), "{text}");
         }
-        assert!(STORES.iter().all(|kind| Store::parse(kind.name).is_ok()));
+        assert!(STORES.iter().all(|kind| StorageModel::parse(kind.name).is_ok()));
     }
 }

@@ -8,7 +8,7 @@ use crate::request::{Kind, Op, Request};
 
 /// An inode or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Object {
+pub enum MetadataObject {
     /// A file of the trace, by its number.
     File(u32),
     /// A directory, numbered in the order of first use.
@@ -19,7 +19,7 @@ pub enum Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
     /// The inode or directory.
-    pub object: Object,
+    pub object: MetadataObject,
     /// [`Kind::Inode`] or [`Kind::Directory`].
     pub kind: Kind,
     /// The first byte.
@@ -39,7 +39,7 @@ const ENTRY_BYTES: u64 = 32;
 
 /// The names seen so far and their state.
 #[derive(Debug)]
-pub struct Names {
+pub struct Namespace {
     metadata: Metadata,
     numbers: HashMap<String, u32>,
     directories: Vec<Directory>,
@@ -61,10 +61,10 @@ struct Directory {
     listed: u64,
 }
 
-impl Names {
+impl Namespace {
     /// Starts without any name.
-    pub fn new(metadata: Metadata) -> Names {
-        Names {
+    pub fn new(metadata: Metadata) -> Namespace {
+        Namespace {
             metadata,
             numbers: HashMap::new(),
             directories: Vec::new(),
@@ -130,7 +130,7 @@ impl Names {
         if let Some(entry) = name {
             out.push(entry);
         }
-        let inode = inode(Object::File(file));
+        let inode = inode(MetadataObject::File(file));
         if !failed {
             out.push(inode);
         }
@@ -143,7 +143,7 @@ impl Names {
     /// Passes a directory on the way to a file.
     fn enter(&mut self, path: &str, out: &mut Vec<Touch>) {
         out.extend(self.entry(path));
-        out.push(inode(Object::Directory(self.number(path))));
+        out.push(inode(MetadataObject::Directory(self.number(path))));
     }
 
     /// Returns the bytes of the parent directory that contain the entry of `path`; `None` if the trace has no path.
@@ -157,7 +157,7 @@ impl Names {
             None => *entries.entry(name.to_owned()).or_insert(next),
         };
         let offset = entry * ENTRY_BYTES / u64::from(DIRECTORY_BYTES) * u64::from(DIRECTORY_BYTES);
-        let object = Object::Directory(directory);
+        let object = MetadataObject::Directory(directory);
         Some(Touch { object, kind: Kind::Directory, offset, length: DIRECTORY_BYTES, write: false })
     }
 
@@ -169,7 +169,13 @@ impl Names {
         let directory = &mut self.directories[number as usize];
         let offset = directory.listed;
         directory.listed += u64::from(length);
-        out.push(Touch { object: Object::Directory(number), kind: Kind::Directory, offset, length, write: false });
+        out.push(Touch {
+            object: MetadataObject::Directory(number),
+            kind: Kind::Directory,
+            offset,
+            length,
+            write: false,
+        });
     }
 
     /// Restarts the listing of a directory, because it was opened again.
@@ -193,7 +199,7 @@ impl Names {
             AccessTimes::Relatime => is_first && self.accessed.insert(file),
         };
         if is_noted {
-            out.push(Touch { write: true, ..inode(Object::File(file)) });
+            out.push(Touch { write: true, ..inode(MetadataObject::File(file)) });
         }
     }
 
@@ -209,7 +215,7 @@ impl Names {
     }
 }
 
-fn inode(object: Object) -> Touch {
+fn inode(object: MetadataObject) -> Touch {
     Touch { object, kind: Kind::Inode, offset: 0, length: INODE_BYTES, write: false }
 }
 
@@ -225,7 +231,7 @@ mod tests {
     }
 
     /// Returns what is touched as letters: directory or inode, read or write, and the offset.
-    fn touched(names: &mut Names, request: Request, path: &str) -> Vec<(char, char, u64)> {
+    fn touched(names: &mut Namespace, request: Request, path: &str) -> Vec<(char, char, u64)> {
         let mut out = Vec::new();
         names.touch(&request, path, &mut out);
         let letters = |touch: &Touch| {
@@ -237,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_look_up_reads_the_directory_block_and_the_inode() {
-        let mut names = Names::new(LAST);
+        let mut names = Namespace::new(LAST);
         assert_eq!(touched(&mut names, request(Op::Stat, 1), "/a/b"), [('d', 'r', 0), ('i', 'r', 0)]);
         let failed = Request { flags: FLAG_FAILED, ..request(Op::Stat, 2) };
         assert_eq!(touched(&mut names, failed, "/a/c"), [('d', 'r', 0)]);
@@ -250,27 +256,27 @@ mod tests {
 
     #[test]
     fn every_component_costs_if_there_is_no_name_cache() {
-        let mut names = Names::new(Metadata { full_lookup: true, access_times: AccessTimes::Strict });
+        let mut names = Namespace::new(Metadata { full_lookup: true, access_times: AccessTimes::Strict });
         let touches = touched(&mut names, request(Op::Open, 1), "/usr/lib/x");
         assert_eq!(touches.iter().map(|touch| touch.0).collect::<String>(), "dididi");
     }
 
     #[test]
     fn the_first_read_and_the_first_write_write_the_inode() {
-        let mut names = Names::new(LAST);
+        let mut names = Namespace::new(LAST);
         touched(&mut names, request(Op::Open, 1), "/f");
         assert_eq!(touched(&mut names, request(Op::Read, 1), "/f"), [('i', 'w', 0)]);
         assert_eq!(touched(&mut names, request(Op::Read, 1), "/f"), []);
         assert_eq!(touched(&mut names, request(Op::Write, 1), "/f"), [('i', 'w', 0)]);
         assert_eq!(touched(&mut names, request(Op::Write, 2), "/g"), [], "its open is not in the trace");
-        let mut careless = Names::new(Metadata { full_lookup: false, access_times: AccessTimes::Off });
+        let mut careless = Namespace::new(Metadata { full_lookup: false, access_times: AccessTimes::Off });
         touched(&mut careless, request(Op::Open, 1), "/f");
         assert_eq!(touched(&mut careless, request(Op::Read, 1), "/f"), []);
     }
 
     #[test]
     fn relatime_notes_a_read_once_until_the_file_is_written() {
-        let mut names = Names::new(Metadata { full_lookup: false, access_times: AccessTimes::Relatime });
+        let mut names = Namespace::new(Metadata { full_lookup: false, access_times: AccessTimes::Relatime });
         let written = [('i', 'w', 0)];
         for (op, noted) in
             [(Op::Read, &written[..]), (Op::Read, &[]), (Op::Write, &written), (Op::Read, &written), (Op::Map, &[])]
@@ -289,7 +295,7 @@ mod tests {
 
     #[test]
     fn names_that_change_are_written() {
-        let mut names = Names::new(LAST);
+        let mut names = Namespace::new(LAST);
         let changed = [('d', 'r', 0), ('i', 'r', 0), ('d', 'w', 0), ('i', 'w', 0)];
         assert_eq!(touched(&mut names, request(Op::Rename, 1), "/f"), changed);
         assert_eq!(touched(&mut names, request(Op::Unlink, 1), "/f"), changed);
@@ -299,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_listing_goes_on_until_the_directory_is_opened_again() {
-        let mut names = Names::new(LAST);
+        let mut names = Namespace::new(LAST);
         let list = Request { length: 1000, ..request(Op::List, 1) };
         assert_eq!(touched(&mut names, list, "/d"), [('d', 'r', 0)]);
         assert_eq!(touched(&mut names, list, "/d"), [('d', 'r', 1000)]);

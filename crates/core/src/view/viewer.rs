@@ -6,7 +6,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Cutting, Metadata, Names, Object, Parts, Touch, View};
+use super::{Cutting, Metadata, MetadataObject, Namespace, Parts, Touch, View};
 use crate::classify::{Class, Classifier, FileFacts, Rules};
 use crate::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, FLAG_EXPIRED, Kind, Op, Request};
 
@@ -14,7 +14,7 @@ use crate::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, FLAG_EXPIRED, Kind, Op, Re
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Space {
     /// The file or directory.
-    pub object: Object,
+    pub object: MetadataObject,
     /// True for the inode, false for the data.
     pub inode: bool,
     /// The partition of the cache that the block belongs to.
@@ -26,8 +26,8 @@ impl Space {
     pub fn metadata(&self) -> Option<Kind> {
         match self.object {
             _ if self.inode => Some(Kind::Inode),
-            Object::Directory(_) => Some(Kind::Directory),
-            Object::File(_) => None,
+            MetadataObject::Directory(_) => Some(Kind::Directory),
+            MetadataObject::File(_) => None,
         }
     }
 }
@@ -87,7 +87,7 @@ pub struct Viewer {
     cutting: Cutting,
     classifier: Option<Classifier>,
     parts: Option<Parts>,
-    names: Option<Names>,
+    names: Option<Namespace>,
     objects: HashMap<u64, u32>,
     files: HashMap<u32, File>,
     touches: Vec<Touch>,
@@ -109,7 +109,7 @@ impl Viewer {
             cutting,
             classifier: view.rules.clone().map(Classifier::new),
             parts: view.parts.clone(),
-            names: view.metadata.map(Names::new),
+            names: view.metadata.map(Namespace::new),
             objects: HashMap::new(),
             files: HashMap::new(),
             touches: Vec::new(),
@@ -123,7 +123,7 @@ impl Viewer {
 
     /// Returns which metadata naming a file touches, if it is mapped.
     pub fn metadata(&self) -> Option<Metadata> {
-        self.names.as_ref().map(Names::metadata)
+        self.names.as_ref().map(Namespace::metadata)
     }
 
     /// True if each request is for an object, not for a range of a file.
@@ -230,7 +230,7 @@ impl Viewer {
             request.kind = Kind::Executable as u8;
         }
         let class = self.class(&request, facts);
-        let space = Space { object: Object::File(request.file), inode: false, part: self.part(class) };
+        let space = Space { object: MetadataObject::File(request.file), inode: false, part: self.part(class) };
         let former = self.former_class(request.file, class).map(|class| Former {
             class,
             space: Space { part: self.part(class), ..space },

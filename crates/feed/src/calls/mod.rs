@@ -22,7 +22,7 @@ use crate::kernel::{map_fd, refusal};
 use crate::words::Words;
 use crate::{Error, Result};
 
-pub use places::Group;
+pub use places::CgroupPath;
 pub use record::{BASE, Called, FILE, Identity, MAPPED, Named, OPENED, OnFile, Record, TEXT, Touched, What, Who};
 pub use table::{Look, entry};
 
@@ -73,21 +73,21 @@ unsafe impl Pod for Config {}
 
 /// The recorded processes, and the buffer size.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct CallOptions {
     /// Every process except this one.
     pub everybody: bool,
     /// Processes that are moved into this control group, from then on.
-    pub group: Option<Group>,
+    pub group: Option<CgroupPath>,
     /// Also what the page cache had of each read, and first touches of the pages of mapped files.
     pub page_cache: bool,
     /// Bytes of records that may wait for [`Calls::drain`]: a power of two of at least a page.
     pub buffer: u32,
 }
 
-impl Default for Choice {
+impl Default for CallOptions {
     /// Only watched processes; 32 MiB.
-    fn default() -> Choice {
-        Choice { everybody: false, group: None, page_cache: false, buffer: 32 << 20 }
+    fn default() -> CallOptions {
+        CallOptions { everybody: false, group: None, page_cache: false, buffer: 32 << 20 }
     }
 }
 
@@ -118,7 +118,7 @@ impl Calls {
     /// # Errors
     ///
     /// [`Error::NoCalls`]: the kernel does not describe itself, or refuses.
-    pub fn open(choice: &Choice) -> Result<Calls> {
+    pub fn open(choice: &CallOptions) -> Result<Calls> {
         if cfg!(target_endian = "big") {
             let why = "its programs are built for processors that keep the low byte first".to_owned();
             return Err(Error::NoCalls { why });
@@ -128,7 +128,11 @@ impl Calls {
         Calls::load(choice, &mut config, sees_rings).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
     }
 
-    fn load(choice: &Choice, config: &mut [u8], sees_rings: bool) -> std::result::Result<Calls, Box<dyn error::Error>> {
+    fn load(
+        choice: &CallOptions,
+        config: &mut [u8],
+        sees_rings: bool,
+    ) -> std::result::Result<Calls, Box<dyn error::Error>> {
         let mut ebpf = EbpfLoader::new().map_max_entries("ring", choice.buffer).load(OBJECT)?;
         // While the object still holds its maps.
         let events = || choice.page_cache.then_some(OF_PAGE_CACHE).into_iter().flatten().chain(PROGRAMS);

@@ -108,7 +108,7 @@ const STATUS: &str = "thread_info.status";
 
 /// A control group: its hierarchy's number (0 in version 2) and its path from the hierarchy's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct CgroupPath {
     /// The number, as `/proc/self/cgroup` has it.
     pub hierarchy: u32,
     /// The path, beginning with `/`.
@@ -120,7 +120,7 @@ pub struct Group {
 /// # Errors
 ///
 /// A sentence that names what this kernel lacks.
-pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Result<(Vec<u8>, bool), String> {
+pub fn config(everybody: bool, group: Option<&CgroupPath>, page_cache: bool) -> Result<(Vec<u8>, bool), String> {
     let arguments = ARGUMENTS.ok_or("it knows the registers of x86-64 and arm64 only")?;
     let bytes = btf::bytes()?;
     let btf = Btf::parse(&bytes).ok_or_else(btf::unreadable)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hotset_cache::workers::Part;
+use hotset_cache::workers::FailureDomain;
 use hotset_cache::{About, FileCache};
 use hotset_core::request::Op;
 use rustc_hash::FxHasher;
@@ -52,11 +52,11 @@ impl Served for Objects {
         self.files.is_empty() && self.directories.is_empty()
     }
 
-    fn part(&self, number: u64) -> Part {
+    fn part(&self, number: u64) -> FailureDomain {
         part(number)
     }
 
-    fn part_of(&self, parent: u64, name: &OsStr) -> Part {
+    fn part_of(&self, parent: u64, name: &OsStr) -> FailureDomain {
         let mut hasher = FxHasher::default();
         (parent, name).hash(&mut hasher);
         part(hasher.finish())

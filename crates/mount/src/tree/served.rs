@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hotset_cache::FileCache;
-use hotset_cache::workers::Part;
+use hotset_cache::workers::FailureDomain;
 use hotset_core::request::Op;
 use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs};
 
@@ -44,11 +44,11 @@ impl Served for Tree {
         self.files.is_empty() && self.directories.is_empty()
     }
 
-    fn part(&self, number: u64) -> Part {
+    fn part(&self, number: u64) -> FailureDomain {
         self.node(number).map(|node| node.part()).unwrap_or_default()
     }
 
-    fn part_of(&self, parent: u64, name: &OsStr) -> Part {
+    fn part_of(&self, parent: u64, name: &OsStr) -> FailureDomain {
         self.node(parent).map(|parent| parent.part_of(name)).unwrap_or_default()
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 
 /// Calls of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Faults(Mutex<Plan>);
 #[derive(Default)]
 struct Plan {
     /// The random numbers, and how many calls are hit: one in this many.
-    random: Option<(Random, u32)>,
+    random: Option<(Rng, u32)>,
     /// A call that is performed may be reported as failed.
     lies: bool,
     /// The next such call fails so, whatever is drawn.
@@ -71,7 +71,7 @@ impl Faults {
 
     /// From now on one call in so many is hit. With `lies` some were done though they fail.
     pub fn draw_from(&self, seed: u64, one_in: u32, lies: bool) {
-        *self.plan() = Plan { random: Some((Random::new(seed), one_in)), lies, ..Plan::default() };
+        *self.plan() = Plan { random: Some((Rng::new(seed), one_in)), lies, ..Plan::default() };
     }
 
     pub fn end(&self) {

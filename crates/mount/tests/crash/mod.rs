@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 
 /// Bytes that a disk writes whole.
 const SECTOR: usize = 512;
@@ -185,7 +185,7 @@ impl Kept {
             End::Killed => self.now().clone(),
             End::Least => self.since[0].clone(),
             End::Some(seed) => {
-                let mut random = Random::new(seed);
+                let mut random = Rng::new(seed);
                 let mut any = || &self.since[random.below(self.since.len() as u32) as usize];
                 let (names, size) = (any().names.clone(), any().bytes.len());
                 let mut bytes = vec![0; size];

@@ -23,7 +23,7 @@ mod told;
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
-use hotset_core::storage::Store;
+use hotset_core::storage::StorageModel;
 use hotset_trace::{Trace, TraceError};
 
 use crate::clock::{self, Every};
@@ -76,7 +76,7 @@ pub struct Advisor {
     /// Which requests are replayed, and which of them count.
     pub selection: Selection,
     /// The store behind the cache, to tell seconds.
-    pub store: Option<Store>,
+    pub store: Option<StorageModel>,
 }
 
 /// The policy that runs today, the candidates from the cheapest on, and the bound: the default comparison.
@@ -184,8 +184,8 @@ impl Advisor {
         Ok(Some(if is_quicker { best } else { &self.today }.clone()))
     }
 
-    fn clock(&self) -> clock::Options {
-        clock::Options { store: self.store, ..clock::Options::default() }
+    fn clock(&self) -> clock::ClockOptions {
+        clock::ClockOptions { store: self.store, ..clock::ClockOptions::default() }
     }
 
     /// Adds what depends on the memory to have.
@@ -261,7 +261,7 @@ impl Advisor {
         let reads = Filter { ops: Some(Ops::READS), ..Filter::default() };
         let replay = Replay { counted: Some(reads), ..*replay };
         let every = Every::References(references.div_ceil(WINDOWS).max(1));
-        let options = clock::Options { every: Some(every), ..clock::Options::default() };
+        let options = clock::ClockOptions { every: Some(every), ..clock::ClockOptions::default() };
         let series = replay.swept(two, SizeSpec::of_blocks(&[at]), Some(options))?.series;
         let of = |policy: &PolicySpec| told::stretches(&series, &policy.to_string());
         let gain = |(&(references, today), &(_, pick)): (&(u64, u64), &(u64, u64))| {
@@ -288,7 +288,7 @@ impl Replay<'_> {
         &self,
         policies: &[PolicySpec],
         sizes: SizeSpec,
-        clock: Option<clock::Options>,
+        clock: Option<clock::ClockOptions>,
     ) -> Result<Swept, SimError> {
         let sweep = Sweep {
             options: self.advisor.options.clone(),
@@ -314,7 +314,7 @@ impl Replay<'_> {
         &self,
         policies: &[PolicySpec],
         sizes: SizeSpec,
-        clock: Option<clock::Options>,
+        clock: Option<clock::ClockOptions>,
     ) -> Result<Vec<Row>, SimError> {
         match self.swept(policies, sizes, clock)?.rows {
             Rows::Cache(rows) => Ok(rows),

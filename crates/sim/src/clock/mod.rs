@@ -18,12 +18,12 @@ mod series;
 pub(crate) use profile::{apps, named};
 pub use replay::{AppTimes, Times};
 pub use residents::{BANDS, Heat};
-pub use series::{Every, Point, Sample};
+pub use series::{Every, IntervalSample, Point};
 
 use std::sync::OnceLock;
 
 use hotset_core::policy::{PolicySpec, Setup};
-use hotset_core::storage::Store;
+use hotset_core::storage::StorageModel;
 
 use crate::engine::{Cell, Dense, Ended, Hashed, Plan, Trace};
 use crate::error::SimError;
@@ -35,16 +35,16 @@ use replay::{Ahead, Replay};
 
 /// How cells are replayed.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ClockOptions {
     /// The store behind the cache; without one requests come at the times of the trace, and take no time.
-    pub store: Option<Store>,
+    pub store: Option<StorageModel>,
     /// How often a series has a sample; none if `None`.
     pub every: Option<Every>,
     /// Cells tell how long a reference takes, and each is replayed alone; not on a clock.
     pub costs: bool,
 }
 
-impl Options {
+impl ClockOptions {
     /// True if something is asked for that windows do not give.
     pub(crate) fn is_asked(&self) -> bool {
         self.store.is_some() || self.every.is_some()
@@ -53,8 +53,8 @@ impl Options {
     /// The option of the command that asks for it.
     pub(crate) fn asked_by(&self) -> &'static str {
         match self {
-            Options { store: Some(_), .. } => "--store",
-            Options { every: Some(_), .. } => "--series",
+            ClockOptions { store: Some(_), .. } => "--store",
+            ClockOptions { every: Some(_), .. } => "--series",
             _ => "--costs",
         }
     }
@@ -77,7 +77,7 @@ impl<'a> Clock<'a> {
     }
 
     /// Replays the whole trace.
-    pub fn run(&self, plan: &Plan, setup: &Setup, options: &Options) -> Result<Ended, SimError> {
+    pub fn run(&self, plan: &Plan, setup: &Setup, options: &ClockOptions) -> Result<Ended, SimError> {
         let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;
         let replay = Replay::new(policy, Dense::new(self.trace.addresses.clone()), plan, options, &self.trace.facts());
         let mut replay =
@@ -104,7 +104,7 @@ impl<'a> Clock<'a> {
         let around = Setup { capacity, ..plan.setup(Some(&self.trace.addresses), None, &[]) };
         let policy = policy.build(capacity, &around).map_err(|error| plan.refused(error))?;
         let (directory, facts) = (Dense::new(self.trace.addresses.clone()), self.trace.facts());
-        let replay = Replay::new(policy, directory, plan, &Options::default(), &facts);
+        let replay = Replay::new(policy, directory, plan, &ClockOptions::default(), &facts);
         let mut replay =
             replay.with_blocks(around.slots, &self.trace.block_bytes).with_ahead(self.ahead(plan, capacity));
         replay.run_lanes(&self.trace.window(), std::slice::from_ref(lane));
@@ -124,7 +124,7 @@ struct Alone {
 pub(crate) fn cell(
     plan: &Plan,
     setup: &Setup,
-    options: &Options,
+    options: &ClockOptions,
     trace: &Trace,
 ) -> Result<Box<dyn Cell<u64>>, SimError> {
     let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;

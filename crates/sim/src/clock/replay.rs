@@ -8,7 +8,7 @@ use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{Object, Outcome, Reference, Slot};
 use hotset_core::storage::{Cost, Device, Idle};
 
-use super::Options;
+use super::ClockOptions;
 use super::files::Files;
 use super::lanes::{Lane, Run, walk};
 use super::read_ahead::{ReadAhead, Reading};
@@ -111,7 +111,7 @@ pub(super) struct Replay<'a, D> {
 }
 
 impl<'a, D: Directory> Replay<'a, D> {
-    pub fn new(policy: Box<dyn DynPolicy>, directory: D, plan: &Plan, options: &Options, trace: &Trace) -> Self {
+    pub fn new(policy: Box<dyn DynPolicy>, directory: D, plan: &Plan, options: &ClockOptions, trace: &Trace) -> Self {
         Replay {
             policy,
             slots: 0,

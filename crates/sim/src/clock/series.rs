@@ -31,7 +31,7 @@ impl Every {
 
 /// One interval. Intervals without a reference are left out.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub struct IntervalSample {
     /// Its end: nanoseconds since the first request, or references.
     pub end: u64,
     /// One for each application of the trace; in a stream, for each that has come so far.
@@ -66,7 +66,7 @@ pub(super) struct Series {
     end: u64,
     points: Vec<Point>,
     decisions: usize,
-    pub samples: Vec<Sample>,
+    pub samples: Vec<IntervalSample>,
 }
 
 impl Series {
@@ -113,7 +113,7 @@ impl Series {
         }
         let repartitions = (decisions.len() - self.decisions) as u64;
         self.decisions = decisions.len();
-        self.samples.push(Sample { end: self.end, points: self.points.clone(), repartitions });
+        self.samples.push(IntervalSample { end: self.end, points: self.points.clone(), repartitions });
         for point in &mut self.points {
             (point.references, point.hits) = (0, 0);
         }

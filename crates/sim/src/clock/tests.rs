@@ -49,11 +49,12 @@ fn mixed() -> Vec<Request> {
 /// The results of a replay.
 struct Replayed {
     tally: Tally,
-    samples: Vec<Sample>,
+    samples: Vec<IntervalSample>,
 }
 
 fn run_one(requests: &[Request], spec: &str, capacity: u32, disk: Option<&str>, every: Option<Every>) -> Replayed {
-    let options = Options { store: disk.map(|disk| Store::parse(disk).unwrap()), every, ..Options::default() };
+    let options =
+        ClockOptions { store: disk.map(|disk| StorageModel::parse(disk).unwrap()), every, ..ClockOptions::default() };
     let mut held = Prepared::Held(references(requests));
     let mut replayed = run_timed(&mut held, &[plan(spec, capacity)], &options, &Silent).unwrap();
     Replayed { tally: replayed.tallies.remove(0), samples: replayed.samples.remove(0) }
@@ -119,7 +120,11 @@ fn what_nobody_waits_for_delays_the_next() {
 #[test]
 fn what_has_no_time_is_refused() {
     let refused = |spec: &str, disk: Option<&str>, every| {
-        let options = Options { store: disk.map(|disk| Store::parse(disk).unwrap()), every, ..Options::default() };
+        let options = ClockOptions {
+            store: disk.map(|disk| StorageModel::parse(disk).unwrap()),
+            every,
+            ..ClockOptions::default()
+        };
         let mut held = Prepared::Held(References::from_ids(vec![0, 1, 0]));
         run_timed(&mut held, &[plan(spec, 2)], &options, &Silent).unwrap_err().to_string()
     };
@@ -197,7 +202,7 @@ fn every_policy_can_be_read_ahead_for() {
             continue;
         }
         let timed = run_one(&requests, &spec, 64, None, Some(Every::References(100)));
-        let resident = |sample: &Sample| sample.points.iter().map(|point| point.resident).sum::<u32>();
+        let resident = |sample: &IntervalSample| sample.points.iter().map(|point| point.resident).sum::<u32>();
         assert!(timed.samples.iter().all(|sample| resident(sample) <= 64), "{spec}");
         assert!(timed.tally.extra.prefetch_reads > 100, "{spec}");
         let reads = timed.tally.total.references - timed.tally.total.hits + timed.tally.extra_reads;

@@ -162,7 +162,7 @@ impl LruSizes {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::parts::random::Random;
+    use hotset_core::parts::random::Rng;
 
     use super::*;
 
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn each_cache_is_an_lru_by_the_book() {
         for (seed, sizes) in [(1, vec![1]), (2, vec![1, 2, 3, 10]), (3, vec![5, 5, 40, 41, 300, 1000])] {
-            let mut random = Random::new(seed);
+            let mut random = Rng::new(seed);
             let mut models: Vec<Model> =
                 sizes.iter().map(|&size| Model { size: size as usize, ..Model::default() }).collect();
             let mut lru_sizes = LruSizes::new(&sizes, 10);

@@ -7,7 +7,7 @@ use hotset_core::view::View;
 
 use super::tally::ClassFacts;
 use super::{depths, one_pass};
-use crate::clock::{Every, Options};
+use crate::clock::{ClockOptions, Every};
 use crate::error::SimError;
 
 /// One cell to be run.
@@ -76,7 +76,7 @@ impl Plan {
 /// so that each has as much to do; each other one alone, and on the clock all.
 ///
 /// Plans of one pass that are many run as a single cell by depths, where `can_use_depths`.
-pub(crate) fn cells_of(plans: &[&Plan], options: &Options, can_use_depths: bool) -> Vec<Vec<usize>> {
+pub(crate) fn cells_of(plans: &[&Plan], options: &ClockOptions, can_use_depths: bool) -> Vec<Vec<usize>> {
     let is_shared = !options.is_asked() && !options.costs;
     let (mut together, alone): (Vec<usize>, Vec<usize>) =
         (0..plans.len()).partition(|&number| is_shared && plans[number].is_of_one_pass());
@@ -103,7 +103,7 @@ pub(crate) struct Trace<'a> {
 }
 
 /// Refuses a plan that makes no sense: times where there are none, or a future that is made as it goes.
-pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(), SimError> {
+pub(crate) fn check(plan: &Plan, options: &ClockOptions, trace: &Trace) -> Result<(), SimError> {
     let policy = || plan.entry.info.name.to_owned();
     let by_clock = options.store.is_some() || matches!(options.every, Some(Every::Time(_)));
     match (trace.has_times, by_clock, plan.args.wants_clock()) {
@@ -125,7 +125,7 @@ pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(),
 }
 
 /// Refuses what makes no sense, or is not known, where a cache is measured in bytes of objects.
-pub(crate) fn check_in_bytes(plan: &Plan, options: &Options) -> Result<(), SimError> {
+pub(crate) fn check_in_bytes(plan: &Plan, options: &ClockOptions) -> Result<(), SimError> {
     let asks = &plan.entry.asks;
     let wrong = [
         (plan.is_offline(), "the next use alone does not say which of two objects of different sizes should leave"),

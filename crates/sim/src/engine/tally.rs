@@ -3,7 +3,7 @@
 use hotset_core::counters::Counters;
 use hotset_core::policy::{Explanation, Extra, Repartition};
 
-use crate::clock::{Sample, Times};
+use crate::clock::{IntervalSample, Times};
 
 /// The results of a cell.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub struct Ended {
     /// Its counts.
     pub tally: Tally,
     /// One stretch of time after another, where that was asked for.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<IntervalSample>,
     /// The learnt state of the policy.
     pub explanations: Vec<Explanation>,
     /// Nanoseconds for which a reference kept a processor busy on average, where that was asked for.

@@ -22,7 +22,7 @@ pub enum Frees {
 
 /// The counts of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PagingTally {
     /// References, repeats counted.
     pub references: u64,
     /// References that found their page missing.
@@ -52,7 +52,7 @@ pub(super) struct Cell {
     next_event: usize,
     unpacker: Unpacker,
     body: Body,
-    tally: Tally,
+    tally: PagingTally,
 }
 
 /// The memory as the policy sees it.
@@ -107,7 +107,7 @@ impl Cell {
             next_event: 0,
             unpacker: Unpacker::new()?,
             body: Body::default(),
-            tally: Tally { references: trace.references, ..Tally::default() },
+            tally: PagingTally { references: trace.references, ..PagingTally::default() },
             trace,
         })
     }
@@ -121,8 +121,8 @@ impl Cell {
     }
 
     /// The counts so far.
-    pub fn tally(&self) -> Tally {
-        Tally { write_backs: self.memory.write_backs, ..self.tally.clone() }
+    pub fn tally(&self) -> PagingTally {
+        PagingTally { write_backs: self.memory.write_backs, ..self.tally.clone() }
     }
 
     /// Sets the bits of the block's pages, if all of them are resident.

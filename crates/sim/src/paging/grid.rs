@@ -6,7 +6,7 @@ use hotset_core::policy::{Args, Entry, Future, Setup};
 use hotset_core::registry;
 use rayon::prelude::*;
 
-use super::cell::{Cell, Frees, Tally};
+use super::cell::{Cell, Frees, PagingTally};
 use super::held::HeldMemory;
 use super::uses::{Ahead, Uses};
 use crate::error::SimError;
@@ -14,7 +14,7 @@ use crate::progress::Progress;
 
 /// One cell to be run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct PagingPlan {
     /// The policy.
     pub entry: &'static Entry,
     /// Its arguments, with the defaults of paging: [`hotset_core::policy::Setting::Paging`].
@@ -27,7 +27,7 @@ pub struct Plan {
     pub frees: Frees,
 }
 
-impl Plan {
+impl PagingPlan {
     fn name(&self) -> String {
         self.entry.info.name.to_owned()
     }
@@ -46,10 +46,14 @@ impl Plan {
 }
 
 /// Runs every plan. References are reported to `progress` once a cell.
-pub fn run(trace: &Arc<HeldMemory>, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
+pub fn run(
+    trace: &Arc<HeldMemory>,
+    plans: &[PagingPlan],
+    progress: &dyn Progress,
+) -> Result<Vec<PagingTally>, SimError> {
     plans.iter().try_for_each(|plan| plan.check(trace))?;
     let uses = plans.iter().any(|plan| plan.entry.info.offline).then(|| Arc::new(Uses::new(trace)));
-    let run_one = |plan: &Plan| {
+    let run_one = |plan: &PagingPlan| {
         let mut cell = build(trace, uses.as_ref(), plan)?;
         let mut told = 0;
         for block in 0..trace.blocks.len() {
@@ -65,7 +69,7 @@ pub fn run(trace: &Arc<HeldMemory>, plans: &[Plan], progress: &dyn Progress) -> 
     plans.par_iter().with_max_len(1).map(run_one).collect()
 }
 
-fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &Plan) -> Result<Cell, SimError> {
+fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &PagingPlan) -> Result<Cell, SimError> {
     let ahead = uses.filter(|_| plan.entry.info.offline).map(|uses| Ahead::new(trace, uses)).transpose();
     let future = ahead.map_err(SimError::Packer)?.map(|ahead| Future::Asked(Arc::new(ahead)));
     let setup = Setup {

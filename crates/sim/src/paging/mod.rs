@@ -18,7 +18,7 @@ mod tests;
 mod uses;
 
 pub use build::hold;
-pub use cell::{Frees, Tally};
-pub use grid::{Plan, run};
+pub use cell::{Frees, PagingTally};
+pub use grid::{PagingPlan, run};
 pub use held::HeldMemory;
 pub use rows::{BASELINE, Facts, PagingRow, relate_to_clock};

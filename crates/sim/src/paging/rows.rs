@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cell::Tally;
+use super::cell::PagingTally;
 use super::held::HeldMemory;
 use crate::results::SCHEMA_VERSION;
 
@@ -65,7 +65,7 @@ pub struct Facts {
 
 impl Facts {
     /// The row of one cell.
-    pub fn row(&self, trace: &HeldMemory, policy: String, frames: u32, seed: u64, tally: &Tally) -> PagingRow {
+    pub fn row(&self, trace: &HeldMemory, policy: String, frames: u32, seed: u64, tally: &PagingTally) -> PagingRow {
         let hits = tally.references - tally.faults;
         let since = |total: u64, before: u64| {
             let millions = total.saturating_sub(before) as f64 / 1e6;

@@ -10,7 +10,7 @@ use hotset_testkit::traces;
 use hotset_trace::TraceError;
 use hotset_trace::memory::{BATCH_RUNS, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, ObjectOp, PageRun};
 
-use super::{Frees, HeldMemory, Plan, Tally, hold, run};
+use super::{Frees, HeldMemory, PagingPlan, PagingTally, hold, run};
 use crate::progress::Silent;
 
 /// A trace written out.
@@ -41,9 +41,9 @@ fn held(runs: Vec<PageRun>, events: Vec<ObjectEvent>) -> Arc<HeldMemory> {
     Arc::new(hold(&mut Made { runs, events, given: 0 }, u64::MAX, &Silent).unwrap())
 }
 
-fn tally(trace: &Arc<HeldMemory>, policy: &str, frames: u32, frees: Frees) -> Tally {
+fn tally(trace: &Arc<HeldMemory>, policy: &str, frames: u32, frees: Frees) -> PagingTally {
     let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Paging);
-    let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 7, frees };
+    let plan = PagingPlan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 7, frees };
     run(trace, &[plan], &Silent).unwrap().remove(0)
 }
 
@@ -178,7 +178,7 @@ fn objects_smaller_than_a_page_free_nothing_and_share_it() {
 #[test]
 fn an_empty_trace_has_no_faults() {
     let trace = held(Vec::new(), vec![event(0, ObjectOp::Allocate, 0, 3)]);
-    assert_eq!(tally(&trace, "opt", 1, Frees::Drop), Tally::default());
+    assert_eq!(tally(&trace, "opt", 1, Frees::Drop), PagingTally::default());
 }
 
 #[test]

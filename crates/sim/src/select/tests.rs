@@ -1,6 +1,6 @@
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{FLAG_CONTINUED, Kind, Op, Request};
-use hotset_core::storage::Store;
+use hotset_core::storage::StorageModel;
 use hotset_trace::{Addressing, Batch, FileInfo, Held, Meta, Tables};
 
 use super::*;
@@ -183,7 +183,8 @@ fn a_warm_up_takes_away_what_it_counts() {
     check(&|selection| tallies(selection, "lru,arc,opt,virtual(lru,unit=4)", 1 << 30));
     check(&|selection| tallies(selection, "lru,arc", 1));
     check(&|selection| tallies(selection, "unix,render", 1 << 30));
-    let disk = clock::Options { store: Some(Store::parse("disk").unwrap()), ..clock::Options::default() };
+    let disk =
+        clock::ClockOptions { store: Some(StorageModel::parse("disk").unwrap()), ..clock::ClockOptions::default() };
     check(&|selection| {
         let reader = Selected::new(trace(11), selection, &options()).unwrap();
         let (mut prepared, _) = prepare(Box::new(reader), &Options { maps: Maps::All, ..options() }, &Silent).unwrap();

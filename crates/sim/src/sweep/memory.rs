@@ -7,7 +7,7 @@ use hotset_trace::Trace;
 
 use super::Sweep;
 use crate::error::SimError;
-use crate::paging::{self, Facts, HeldMemory, PagingRow, Plan, relate_to_clock};
+use crate::paging::{self, Facts, HeldMemory, PagingPlan, PagingRow, relate_to_clock};
 use crate::progress::Observer;
 use hotset_core::view::BlockSize;
 
@@ -43,19 +43,19 @@ impl Sweep {
         let frames = self.sizes.resolve(held.pages().into(), Some(held.page_bytes())).map_err(SimError::Sizes)?;
         let cells: Vec<(&PolicySpec, u32)> =
             self.policies.iter().flat_map(|policy| frames.iter().map(move |&frames| (policy, frames))).collect();
-        let plan = |&(policy, frames): &(&PolicySpec, u32)| Plan {
+        let plan = |&(policy, frames): &(&PolicySpec, u32)| PagingPlan {
             entry: policy.entry(),
             args: policy.clone().set_in(Setting::Paging).args(Some(held.page_bytes())),
             frames,
             seed: self.seed,
             frees: self.frees,
         };
-        let plans: Vec<Plan> = cells.iter().map(plan).collect();
+        let plans: Vec<PagingPlan> = cells.iter().map(plan).collect();
         let tallies = {
             let replaying = observer.replaying(plans.len(), Some(held.references()));
             paging::run(&held, &plans, replaying.as_ref())?
         };
-        let row = |(&(policy, frames), tally): (&(&PolicySpec, u32), &paging::Tally)| {
+        let row = |(&(policy, frames), tally): (&(&PolicySpec, u32), &paging::PagingTally)| {
             facts.row(&held, policy.to_string(), frames, self.seed, tally)
         };
         let mut rows: Vec<PagingRow> = cells.iter().zip(&tallies).map(row).collect();

@@ -59,7 +59,7 @@ pub struct Sweep {
     /// Seed of the policies that draw random numbers.
     pub seed: u64,
     /// Replays on a clock, if there is one.
-    pub clock: Option<clock::Options>,
+    pub clock: Option<clock::ClockOptions>,
     /// What frees do, in traces of memory.
     pub frees: Frees,
     /// Rows tell what policies have learnt.

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hotset_core::policy::{Args, Reference};
 use hotset_core::registry;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 struct Expert {
     cache: Box<dyn Model>,
@@ -46,7 +46,7 @@ impl Model for Acme {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let mut missed = Vec::new();
         for expert in &mut self.pool {
             let step = expert.cache.access(key, reference);
@@ -69,7 +69,7 @@ impl Model for Acme {
             self.lost.retain(|&other| other != key);
             self.pool.iter_mut().filter(|expert| !expert.holds(key)).for_each(|expert| expert.rejected.push_back(key));
         }
-        Step { hit, evicted, fetched, bypassed: false }
+        ModelStep { hit, evicted, fetched, bypassed: false }
     }
 
     fn remove(&mut self, key: u32) {

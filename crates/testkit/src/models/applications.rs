@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hotset_core::policy::{Args, Argument, Interval, Reference};
 use hotset_core::spec::Value;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use crate::models;
 
 /// The division of room. Parts are numbered in the order in which their applications came.
@@ -54,7 +54,7 @@ impl<R: Rule> Model for Applications<R> {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let is_due = self.is_due(&reference);
         let known = self.parts.iter().position(|part| part.app == reference.app);
         let part = known.unwrap_or_else(|| {
@@ -75,14 +75,14 @@ impl<R: Rule> Model for Applications<R> {
         let at = *self.home.get(&key).unwrap_or(&part);
         if self.parts[at].room == 0 {
             self.rule.note(part, key, false);
-            return Step { evicted, bypassed: true, ..Step::default() };
+            return ModelStep { evicted, bypassed: true, ..ModelStep::default() };
         }
         self.home.insert(key, at);
         let step = self.parts[at].model.access(key, reference);
         self.forget();
         self.rule.note(part, key, step.hit);
         evicted.extend(step.evicted);
-        Step { evicted, ..step }
+        ModelStep { evicted, ..step }
     }
 
     fn remove(&mut self, key: u32) {

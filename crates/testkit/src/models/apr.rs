@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use hotset_core::policy::{Args, Object, Reference};
 
 use super::lifo_plus::Stack;
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 const CLOCK: usize = 0;
 const LIFO: usize = 1;
@@ -88,10 +88,10 @@ impl Model for Apr {
         }
     }
 
-    fn access(&mut self, page: u32, reference: Reference) -> Step {
+    fn access(&mut self, page: u32, reference: Reference) -> ModelStep {
         if self.resident.contains(&page) {
             self.accessed.insert(page);
-            return Step::hit();
+            return ModelStep::hit();
         }
         if self.ghosts.contains(&page) {
             self.used(page);
@@ -112,7 +112,7 @@ impl Model for Apr {
             self.harvest(second);
             self.local.remove(&second);
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, page: u32) {

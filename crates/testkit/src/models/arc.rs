@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::weights::Weights;
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Arc {
@@ -22,13 +22,13 @@ impl Model for Arc {
         Arc { c: given.capacity, p: 0.0, weights: Weights::default(), t1, t2, b1, b2 }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let weight = self.weights.note(key, reference);
         let mut evicted = Vec::new();
         if self.t1.contains(&key) || self.t2.contains(&key) {
             self.remove(key);
             self.t2.push_back(key);
-            return Step { evicted: self.resize(self.c), ..Step::hit() };
+            return ModelStep { evicted: self.resize(self.c), ..ModelStep::hit() };
         }
         let (b1, b2) = (self.sum(&self.b1) as f64, self.sum(&self.b2) as f64);
         if self.b1.contains(&key) {
@@ -56,7 +56,7 @@ impl Model for Arc {
             evicted.extend(self.make_room(weight, false));
             self.t1.push_back(key);
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

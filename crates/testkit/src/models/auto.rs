@@ -6,11 +6,11 @@ mod runs;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Argument, Reference};
 use hotset_core::spec::Value;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use curves::{AGES, bucket, first_age, index_of};
 use promises::Account;
 
@@ -89,7 +89,7 @@ pub(super) struct Auto {
     prior: f32,
     decay: f32,
     least_period: u64,
-    random: Random,
+    random: Rng,
     now: u32,
     computed_at: u32,
     wait: u64,
@@ -169,7 +169,7 @@ impl Model for Auto {
             prior: args.real("prior") as f32,
             decay: args.real("decay") as f32,
             least_period: args.count("period"),
-            random: Random::new(given.seed),
+            random: Rng::new(given.seed),
             now: 0,
             computed_at: 0,
             wait: 0,
@@ -189,7 +189,7 @@ impl Model for Auto {
         auto
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.now += 1;
         if u64::from(self.now - self.computed_at) >= self.wait {
             self.sweep();
@@ -199,7 +199,7 @@ impl Model for Auto {
         self.account(key, reference.app, is_known);
         if self.resident.contains(&key) {
             self.pair(before, key);
-            return Step::hit();
+            return ModelStep::hit();
         }
         let mut evicted = None;
         if self.resident.len() == self.capacity {
@@ -207,7 +207,7 @@ impl Model for Auto {
             let kept = before.iter().filter(|before| self.resident.contains(before)).count();
             if self.index_beside(key, kept) < self.index(victim) {
                 self.ghost(key);
-                return Step::bypassed();
+                return ModelStep::bypassed();
             }
             self.evict(victim);
             evicted = Some(victim);
@@ -215,7 +215,7 @@ impl Model for Auto {
         self.ghosts.remove(&key);
         self.resident.push(key);
         self.pair(before, key);
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

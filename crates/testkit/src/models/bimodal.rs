@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 /// An order of eviction of a few keys.
 pub(super) trait Order {
@@ -31,30 +31,30 @@ pub(super) struct Bimodal<O> {
     near: O,
     bimodal: O,
     counter: i32,
-    random: Random,
+    random: Rng,
 }
 
 impl<O: Order> Model for Bimodal<O> {
     fn new(given: &Given<'_>) -> Bimodal<O> {
         let [cache, near, bimodal] = [(); 3].map(|()| O::new(given.args));
-        let (args, random) = (given.args.clone(), Random::new(given.seed));
+        let (args, random) = (given.args.clone(), Rng::new(given.seed));
         Bimodal { args, capacity: given.capacity, cache, near, bimodal, counter: 512, random }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let address = u64::from(reference.file) * (1 << 32) + u64::from(reference.block);
-        if self.duels() && Random::new(address).bits() <= u64::MAX / self.every() as u64 {
+        if self.duels() && Rng::new(address).bits() <= u64::MAX / self.every() as u64 {
             self.watch(key);
         }
         if self.cache.keys().contains(&key) {
             self.cache.renew(key);
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.cache.shrink_to(self.capacity - 1);
         let bimodal = if self.duels() { self.counter >= 512 } else { self.args.word("mode") == O::MODES[1] };
         let far = bimodal && self.draws_far();
         self.cache.insert(key, far);
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

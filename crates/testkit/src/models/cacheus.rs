@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 /// Key, and whether it was demoted (in S) or new (in the history of SR-LRU).
 type List = VecDeque<(u32, bool)>;
@@ -22,7 +22,7 @@ pub(super) struct Cacheus {
     /// By key, of residents and ghosts: uses, time of the last one.
     uses: BTreeMap<u32, (u64, u64)>,
     weight_lru: f64,
-    random: Random,
+    random: Rng,
     rates: [f64; 2],
     ratio: f64,
     idle: usize,
@@ -42,7 +42,7 @@ impl Model for Cacheus {
             histories: [List::new(), List::new()],
             uses: BTreeMap::new(),
             weight_lru: 0.5,
-            random: Random::new(given.seed),
+            random: Rng::new(given.seed),
             rates: [0.0, 0.0],
             ratio: 0.0,
             idle: 0,
@@ -53,13 +53,13 @@ impl Model for Cacheus {
         model
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.now += 1;
         let step = if self.resident().contains(&key) {
             self.hit(key);
-            Step::hit()
+            ModelStep::hit()
         } else {
-            Step::admitted(self.miss(key))
+            ModelStep::admitted(self.miss(key))
         };
         let (uses, last) = self.uses.entry(key).or_default();
         (*uses, *last) = (*uses + 1, self.now);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Car {
@@ -26,10 +26,10 @@ impl Model for Car {
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         if let Some(page) = self.t1.iter_mut().chain(&mut self.t2).find(|page| page.0 == key) {
             page.1 = true;
-            return Step::hit();
+            return ModelStep::hit();
         }
         let mut evicted = None;
         if self.t1.len() + self.t2.len() == self.c {
@@ -52,7 +52,7 @@ impl Model for Car {
             }
             self.t1.push_back((key, false));
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

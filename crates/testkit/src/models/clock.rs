@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Clock {
@@ -25,7 +25,7 @@ impl Model for Clock {
         Clock { capacity: given.capacity, most, initial, clear, since: 0, ring: VecDeque::new() }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         if self.clear == Some(self.since) {
             self.ring.iter_mut().for_each(|(_, count)| *count = 0);
             self.since = 0;
@@ -33,11 +33,11 @@ impl Model for Clock {
         self.since += 1;
         if let Some((_, count)) = self.ring.iter_mut().find(|(page, _)| *page == key) {
             *count = (*count + 1).min(self.most);
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.shrink_to(self.capacity - 1);
         self.ring.push_back((key, self.initial));
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -48,12 +48,12 @@ impl Model for ClockPro {
         model
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         let known = self.circle.iter_mut().find(|page| page.key == key);
         match known {
             Some(page) if page.kind != Kind::Gone => {
                 page.used = true;
-                Step::hit()
+                ModelStep::hit()
             }
             Some(_) => {
                 self.remove(key);
@@ -61,17 +61,17 @@ impl Model for ClockPro {
                 let evicted = self.shrink_to(self.capacity - 1);
                 self.enter(key, Kind::Hot, false);
                 self.settle();
-                Step::admitted(evicted)
+                ModelStep::admitted(evicted)
             }
             None => {
                 let room = self.resident().len() < self.capacity && self.count(Kind::Hot) < self.capacity - self.target;
                 if room && self.args.word("fill") == "hot" {
                     self.enter(key, Kind::Hot, false);
-                    return Step::admitted([]);
+                    return ModelStep::admitted([]);
                 }
                 let evicted = self.shrink_to(self.capacity - 1);
                 self.enter(key, Kind::Cold, true);
-                Step::admitted(evicted)
+                ModelStep::admitted(evicted)
             }
         }
     }

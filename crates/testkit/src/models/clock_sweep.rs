@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use hotset_core::policy::Reference;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 pub(super) struct ClockSweep {
     capacity: usize,
@@ -49,7 +49,7 @@ impl Model for ClockSweep {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.note(&reference);
         let file = self.files.last().expect("it was noted");
         let place = (self.ring > 0 && file.run >= self.scan).then(|| file.read % self.ring);
@@ -58,7 +58,7 @@ impl Model for ClockSweep {
         }
         if let Some(page) = self.buffers.iter_mut().flatten().find(|page| page.key == key) {
             page.uses = if place.is_some() { page.uses.max(1) } else { (page.uses + 1).min(self.most) };
-            return Step::hit();
+            return ModelStep::hit();
         }
         let mut evicted = Vec::new();
         let own = place.and_then(|place| self.files.last().expect("it was noted").ring[place]);
@@ -69,7 +69,7 @@ impl Model for ClockSweep {
         }
         evicted.extend(self.buffers[at].map(|page| page.key));
         self.buffers[at] = Some(Page { key, uses: 1 });
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

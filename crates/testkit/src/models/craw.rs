@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 /// What there is for reads and once more for writes.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Model for Craw {
         Craw { args: given.args.clone(), capacity, areas, read_size: (capacity / 2).max(1), references: 0 }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let kind = usize::from(reference.write);
         let hit = self.areas.iter().any(|area| area.holds(key));
         let mut evicted = Vec::new();
@@ -64,7 +64,7 @@ impl Model for Craw {
         if self.references >= self.capacity {
             self.adapt();
         }
-        if hit { Step::hit() } else { Step::admitted(evicted) }
+        if hit { ModelStep::hit() } else { ModelStep::admitted(evicted) }
     }
 
     fn remove(&mut self, key: u32) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 use crate::models;
 
 pub(super) struct Demote {
@@ -37,7 +37,7 @@ impl Model for Demote {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let below = self.array.resident().contains(&key);
         let upper = self.client.access(key, reference);
         let demoted: Vec<u32> = upper.evicted.into_iter().filter(|&victim| !self.stays(victim)).collect();
@@ -56,7 +56,7 @@ impl Model for Demote {
             self.reused.remove(&key);
         }
         evicted.extend(self.send_down(demoted, reference.time));
-        Step { hit: upper.hit || below, evicted, bypassed: upper.bypassed && !below, fetched: upper.fetched }
+        ModelStep { hit: upper.hit || below, evicted, bypassed: upper.bypassed && !below, fetched: upper.fetched }
     }
 
     fn remove(&mut self, key: u32) {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 use hotset_core::policy::{Args, Reference};
 
 struct Sequence {
@@ -48,7 +48,7 @@ impl Model for Dulo {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let before = self.uses.get(&key).map(|known| known.last.time);
         self.uses.insert(key, Use { last: reference, before });
         let hit = self.resident().contains(&key);
@@ -56,7 +56,7 @@ impl Model for Dulo {
         let evicted = if hit { vec![] } else { self.shrink_to(self.capacity - 1) };
         self.staging.push_back(key);
         self.settle();
-        Step { hit, evicted, ..Step::default() }
+        ModelStep { hit, evicted, ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

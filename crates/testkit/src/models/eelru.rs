@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Eelru {
@@ -23,7 +23,7 @@ impl Model for Eelru {
         model
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         if self.references == self.capacity {
             self.references = 0;
             self.uses.iter_mut().for_each(|uses| *uses *= self.decay);
@@ -40,7 +40,7 @@ impl Model for Eelru {
         self.remove(key);
         self.axis.push_front((key, true));
         self.trim();
-        if hit { Step::hit() } else { Step::admitted(evicted) }
+        if hit { ModelStep::hit() } else { ModelStep::admitted(evicted) }
     }
 
     fn remove(&mut self, key: u32) {

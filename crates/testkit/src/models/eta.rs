@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hotset_core::policy::Reference;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 const CLOCK: usize = 0;
 const ETA: usize = 1;
@@ -79,10 +79,10 @@ impl Model for Eta {
         }
     }
 
-    fn access(&mut self, page: u32, reference: Reference) -> Step {
+    fn access(&mut self, page: u32, reference: Reference) -> ModelStep {
         if self.memory.contains(&page) {
             self.accessed.insert(page);
-            return Step::hit();
+            return ModelStep::hit();
         }
         self.faults += 1;
         let is_own = reference.object.filter(|object| object.bytes >= 40 << 10 && !object.is_global);
@@ -113,7 +113,7 @@ impl Model for Eta {
             self.decided = [0; 2];
             self.next_scan = self.faults + self.length;
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, page: u32) {

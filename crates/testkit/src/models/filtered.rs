@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hotset_core::classify::Class;
 use hotset_core::policy::Reference;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use crate::models;
 
 pub(super) struct Filtered<R> {
@@ -51,9 +51,9 @@ impl<R: Rule> Model for Filtered<R> {
         Filtered { inner: models::inner(given, "policy", given.capacity), rule: R::new(given) }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         if self.rule.refuses(&reference) && !self.inner.resident().contains(&key) {
-            return Step::bypassed();
+            return ModelStep::bypassed();
         }
         self.inner.access(key, reference)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Gdsf {
@@ -26,7 +26,7 @@ impl Model for Gdsf {
         Gdsf { capacity: given.capacity, costs_packets, time: 0, l: 0.0, objects: BTreeMap::new() }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.time += 1;
         let before = self.objects.get(&key).copied();
         let full = before.is_none() && self.objects.len() == self.capacity;
@@ -35,7 +35,7 @@ impl Model for Gdsf {
         let c = if self.costs_packets { 2.0 + (f64::from(reference.bytes) / 536.0).ceil() } else { 1.0 };
         let f = before.map_or(0, |object| object.f) + 1;
         self.objects.insert(key, Object { f, k: self.l + f as f64 * c / s, last: self.time });
-        if before.is_some() { Step::hit() } else { Step::admitted(evicted) }
+        if before.is_some() { ModelStep::hit() } else { ModelStep::admitted(evicted) }
     }
 
     fn remove(&mut self, key: u32) {

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 #[derive(Clone, Copy)]
@@ -19,25 +19,25 @@ pub(super) struct Hyperbolic {
     capacity: usize,
     sample: usize,
     now: u64,
-    random: Random,
+    random: Rng,
     blocks: Vec<Block>,
 }
 
 impl Model for Hyperbolic {
     fn new(given: &Given<'_>) -> Hyperbolic {
         let (capacity, sample) = (given.capacity, given.args.count("sample") as usize);
-        Hyperbolic { capacity, sample, now: 0, random: Random::new(given.seed), blocks: Vec::new() }
+        Hyperbolic { capacity, sample, now: 0, random: Rng::new(given.seed), blocks: Vec::new() }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.now += 1;
         if let Some(block) = self.blocks.iter_mut().find(|block| block.key == key) {
             block.uses += 1;
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = (self.blocks.len() == self.capacity).then(|| self.evict());
         self.blocks.push(Block { key, uses: 1, since: self.now });
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

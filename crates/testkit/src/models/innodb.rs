@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct Innodb {
     capacity: usize,
@@ -24,7 +24,7 @@ impl Model for Innodb {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         if let Some(at) = self.list.iter().position(|&(other, _)| other == key) {
             let (_, first) = self.list[at];
             let is_new = at < self.list.len() - self.old();
@@ -32,13 +32,13 @@ impl Model for Innodb {
                 let page = self.list.remove(at);
                 self.list.insert(0, page);
             }
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.shrink_to(self.capacity - 1);
         // It is the first of the old part.
         let old = self.share().min(self.list.len() + 1);
         self.list.insert(self.list.len() + 1 - old, (key, reference.clock));
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

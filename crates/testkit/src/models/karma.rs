@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 /// File and number of a range.
@@ -46,7 +46,7 @@ impl Model for Karma {
         karma
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let place = self.place(reference);
         self.places.insert(key, place);
         let home = self.home(key);
@@ -54,7 +54,7 @@ impl Model for Karma {
         self.remove(key);
         let evicted = if hit { vec![] } else { self.shrink(home, 1) };
         self.lists.entry(home).or_default().push_back(key);
-        Step { hit, evicted, ..Step::default() }
+        ModelStep { hit, evicted, ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

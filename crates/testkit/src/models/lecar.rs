@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct LeCar {
     capacity: usize,
     args: Args,
     now: u64,
     weight_lru: f64,
-    random: Random,
+    random: Rng,
     /// By key: uses, time of the last one.
     resident: BTreeMap<u32, (u64, u64)>,
     /// Of LRU and of LFU, most recent first: key, uses, time of eviction.
@@ -26,22 +26,22 @@ impl Model for LeCar {
             args: given.args.clone(),
             now: 0,
             weight_lru: 0.5,
-            random: Random::new(given.seed),
+            random: Rng::new(given.seed),
             resident: BTreeMap::new(),
             histories: [VecDeque::new(), VecDeque::new()],
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.now += 1;
         if let Some((uses, last)) = self.resident.get_mut(&key) {
             (*uses, *last) = (*uses + 1, self.now);
-            return Step::hit();
+            return ModelStep::hit();
         }
         let uses = self.regret(key) + 1;
         let evicted = (self.resident.len() == self.capacity).then(|| self.evict());
         self.resident.insert(key, (uses, self.now));
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 pub(super) struct Lfu {
     args: Args,
@@ -29,7 +29,7 @@ impl Model for Lfu {
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.time += 1;
         let interval = self.args.multiple("aging", self.capacity as u32);
         if interval.is_some_and(|interval| self.since == u64::from(interval).max(1)) {
@@ -42,7 +42,7 @@ impl Model for Lfu {
         self.resident.insert(key);
         let (uses, last) = self.uses.entry(key).or_default();
         (*uses, *last) = (*uses + 1, self.time);
-        if hit { Step::hit() } else { Step::admitted(evicted) }
+        if hit { ModelStep::hit() } else { ModelStep::admitted(evicted) }
     }
 
     fn remove(&mut self, key: u32) {

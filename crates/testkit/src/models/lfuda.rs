@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Lfuda {
@@ -23,16 +23,16 @@ impl Model for Lfuda {
         Lfuda { capacity: given.capacity, time: 0, l: 0, pages: BTreeMap::new() }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.time += 1;
         if let Some(page) = self.pages.get_mut(&key) {
             let f = page.f + 1;
             *page = Page { f, k: f + self.l, last: self.time };
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = (self.pages.len() == self.capacity).then(|| self.evict());
         self.pages.insert(key, Page { f: 1, k: 1 + self.l, last: self.time });
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 #[derive(Clone, Copy)]
 struct Block {
@@ -28,7 +28,7 @@ pub(super) struct Lhd {
     now: u64,
     /// References until densities are computed anew.
     left: u64,
-    random: Random,
+    random: Rng,
     blocks: Vec<Block>,
     /// The last eight admissions; `None` where the block has left.
     newest: VecDeque<(u64, Option<u32>)>,
@@ -46,7 +46,7 @@ impl Model for Lhd {
             args: given.args.clone(),
             now: 0,
             left: 0,
-            random: Random::new(given.seed),
+            random: Rng::new(given.seed),
             blocks: Vec::new(),
             newest: VecDeque::new(),
             admitted: 0,
@@ -58,7 +58,7 @@ impl Model for Lhd {
         model
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.now += 1;
         let step = match self.blocks.iter().position(|block| block.key == key) {
             Some(at) => {
@@ -70,7 +70,7 @@ impl Model for Lhd {
                 let explorer = self.explores();
                 let class = self.class(reference.app, age + last_age);
                 self.blocks[at] = Block { key, since: self.now, last_age: age, class, explorer, bytes };
-                Step::hit()
+                ModelStep::hit()
             }
             None => {
                 let evicted = (self.blocks.len() == self.capacity).then(|| self.evict());
@@ -80,7 +80,7 @@ impl Model for Lhd {
                 self.newest.push_back((self.admitted % 8, Some(key)));
                 self.newest.drain(..self.newest.len().saturating_sub(8));
                 self.admitted += 1;
-                Step::admitted(evicted)
+                ModelStep::admitted(evicted)
             }
         };
         self.left -= 1;

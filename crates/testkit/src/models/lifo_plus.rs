@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hotset_core::policy::Reference;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 pub(super) struct LifoPlus {
     capacity: usize,
@@ -58,10 +58,10 @@ impl Model for LifoPlus {
         LifoPlus { capacity: given.capacity, initial, accessed: BTreeSet::new(), stack: Stack::default() }
     }
 
-    fn access(&mut self, page: u32, _: Reference) -> Step {
+    fn access(&mut self, page: u32, _: Reference) -> ModelStep {
         if self.stack.pages.contains(&page) {
             self.accessed.insert(page);
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.shrink_to(self.capacity - 1);
         if self.initial {
@@ -70,7 +70,7 @@ impl Model for LifoPlus {
         if let Some(second) = self.stack.push(page) {
             self.accessed.remove(&second);
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, page: u32) {

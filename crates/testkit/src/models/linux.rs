@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct Linux {
     args: Args,
@@ -31,9 +31,9 @@ impl Model for Linux {
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         if self.active.contains(&key) {
-            return Step::hit();
+            return ModelStep::hit();
         }
         if let Some(at) = self.inactive.iter().position(|&(other, _)| other == key) {
             if self.inactive[at].1 {
@@ -42,7 +42,7 @@ impl Model for Linux {
             } else {
                 self.inactive[at].1 = true;
             }
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.shrink_to(self.capacity - 1);
         let left_at = self.left_at.remove(&key);
@@ -52,7 +52,7 @@ impl Model for Linux {
         } else {
             self.inactive.push_front((key, true));
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

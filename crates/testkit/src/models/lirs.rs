@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hotset_core::policy::{Args, Reference};
 
 use super::weights::Weights;
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -36,12 +36,12 @@ impl Model for Lirs {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let weight = self.weights.note(key, reference);
         let state = self.state(key);
         let mut step = if state == Some(State::Lir) {
             self.put_on_top(key, State::Lir);
-            Step::hit()
+            ModelStep::hit()
         } else if self.queue.contains(&key) {
             self.queue.retain(|&other| other != key);
             if state.is_some() {
@@ -51,7 +51,7 @@ impl Model for Lirs {
                 self.put_on_top(key, State::Hir);
                 self.queue.push_back(key);
             }
-            Step::hit()
+            ModelStep::hit()
         } else {
             // Its entry stays during evictions.
             self.stack.retain(|entry| entry.0 != key);
@@ -63,7 +63,7 @@ impl Model for Lirs {
                 self.put_on_top(key, State::Hir);
                 self.queue.push_back(key);
             }
-            Step::admitted(evicted)
+            ModelStep::admitted(evicted)
         };
         self.tidy();
         if step.hit {

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Lrfu {
@@ -76,7 +76,7 @@ impl Model for Lrfu {
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.time += 1;
         let Number { bits, power } = self.unit;
         // The product of two numbers of at most 64 and 65 bits, without its last 63.
@@ -88,7 +88,7 @@ impl Model for Lrfu {
         let uses = self.uses.entry(key).or_default();
         uses.pop_if(|(last, _)| self.time - *last <= self.correlated);
         uses.push((self.time, self.unit));
-        if hit { Step::hit() } else { Step::admitted(evicted) }
+        if hit { ModelStep::hit() } else { ModelStep::admitted(evicted) }
     }
 
     fn remove(&mut self, key: u32) {

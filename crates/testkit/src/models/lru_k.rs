@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 pub(super) struct LruK {
     args: Args,
@@ -33,7 +33,7 @@ impl Model for LruK {
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.time += 1;
         let time = self.time;
         let step = if self.resident.contains(&key) {
@@ -45,7 +45,7 @@ impl Model for LruK {
                 hist.iter_mut().skip(1).filter(|hist| **hist > 0).for_each(|hist| *hist += span);
             }
             *last = time;
-            Step::hit()
+            ModelStep::hit()
         } else {
             let evicted = (self.resident.len() == self.capacity).then(|| self.evict(time));
             let k = self.args.count("k") as usize;
@@ -54,7 +54,7 @@ impl Model for LruK {
             uses.hist.pop();
             uses.last = time;
             self.resident.insert(key);
-            Step::admitted(evicted)
+            ModelStep::admitted(evicted)
         };
         self.known.get_mut(&key).expect("just used").retained = true;
         self.expire();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::partitions::Table;
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct LruSp {
@@ -34,7 +34,7 @@ impl Model for LruSp {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let hit = self.order.contains(&key);
         let spared = self.placeholders.remove(&key);
         let mut evicted = Vec::new();
@@ -53,7 +53,7 @@ impl Model for LruSp {
         self.uses.insert(key, (reference.app, reference.time));
         self.manage(reference.app);
         self.unmanaged.remove(&key);
-        Step { hit, evicted, ..Step::default() }
+        ModelStep { hit, evicted, ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 pub(super) struct Mq {
     args: Args,
@@ -39,15 +39,15 @@ impl Model for Mq {
         mq
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         self.time += 1;
         let step = if self.resident().contains(&key) {
             self.queues.iter_mut().for_each(|queue| queue.retain(|page| page.0 != key));
-            Step::hit()
+            ModelStep::hit()
         } else {
             let evicted = (self.resident().len() == self.capacity).then(|| self.evict());
             self.out.retain(|&other| other != key);
-            Step::admitted(evicted)
+            ModelStep::admitted(evicted)
         };
         self.estimate(key);
         let (uses, last) = self.known.entry(key).or_insert((0, 0));

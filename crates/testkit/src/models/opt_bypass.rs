@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::opt::Opt;
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct OptBypass(Opt);
@@ -13,20 +13,20 @@ impl Model for OptBypass {
         OptBypass(Opt::new(given))
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         let opt = &mut self.0;
         if opt.renew(key) {
-            return Step::hit();
+            return ModelStep::hit();
         }
         let own = opt.distance(key);
         let later = |&other: &u32| opt.distance(other) >= own;
         let refused = own == usize::MAX || !opt.order.iter().any(later);
         if opt.order.len() == opt.capacity && refused {
-            return Step::bypassed();
+            return ModelStep::bypassed();
         }
         let evicted = opt.shrink_to(opt.capacity - 1);
         opt.order.push_back(key);
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

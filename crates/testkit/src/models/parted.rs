@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 /// The classes of the report, by number.
@@ -137,18 +137,18 @@ impl<L: Layout> Model for Parted<L> {
         Parted { capacity, parts: L::parts(given, bytes), layout: PhantomData }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let class = CLASSES[usize::from(reference.class)];
         let mut parts = self.parts.iter_mut();
         let part = parts.find(|part| part.classes.contains(&class)).expect("a part for every class");
         if let Some(place) = part.list.iter().position(|&other| other == key) {
             part.list.remove(place);
             part.list.push_back(key);
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = part.shrink_to(part.blocks - 1);
         part.list.push_back(key);
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

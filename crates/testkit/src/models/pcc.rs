@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::partitions::{Class, Partitions, Table};
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::{Args, Reference};
 
 #[derive(Default)]
@@ -45,13 +45,13 @@ impl Model for Pcc {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let hit = self.partitions.look_up(key, reference.time);
         let class = self.classify(key, reference);
         self.ghosts.retain(|&ghost| ghost != key);
         let evicted = if hit { vec![] } else { self.shrink_to(self.partitions.capacity - 1) };
         self.partitions.put(key, class);
-        Step { hit, evicted, ..Step::default() }
+        ModelStep { hit, evicted, ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Random as Generator;
+use hotset_core::parts::random::Rng as Generator;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Random {
@@ -19,13 +19,13 @@ impl Model for Random {
         Random { capacity: given.capacity, residents: Vec::new(), generator: Generator::new(given.seed) }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         if self.residents.contains(&key) {
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.shrink_to(self.capacity - 1);
         self.residents.push(key);
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use hotset_core::classify::builtin;
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct Render {
     args: Args,
@@ -79,13 +79,13 @@ impl Model for Render {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let rules = builtin::render();
         let class = &rules.classes()[usize::from(reference.class)];
         if class == "output" {
             let evicted = self.resident().contains(&key).then_some(key);
             self.remove(key);
-            return Step { evicted: evicted.into_iter().collect(), ..Step::bypassed() };
+            return ModelStep { evicted: evicted.into_iter().collect(), ..ModelStep::bypassed() };
         }
         let hit = self.resident().contains(&key);
         let is_in_area = hit && !self.spare.contains(&key);
@@ -102,7 +102,7 @@ impl Model for Render {
             area.retain(|&other| other != key);
             area.push_back(key);
         }
-        Step { hit, bypassed, evicted: std::mem::take(&mut self.evicted), ..Step::default() }
+        ModelStep { hit, bypassed, evicted: std::mem::take(&mut self.evicted), ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hotset_core::policy::{Args, Reference};
 
 use super::weights::Weights;
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct S3Fifo {
     capacity: usize,
@@ -31,11 +31,11 @@ impl Model for S3Fifo {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let weight = self.weights.note(key, reference);
         if let Some((_, hits)) = self.small.iter_mut().chain(&mut self.main).find(|(block, _)| *block == key) {
             *hits = (*hits + 1).min(self.args.count("most") as u32);
-            return Step { evicted: self.resize(self.capacity), ..Step::hit() };
+            return ModelStep { evicted: self.resize(self.capacity), ..ModelStep::hit() };
         }
         let evicted = self.shrink_to(self.capacity - weight);
         if self.ghosts.contains(&key) {
@@ -46,7 +46,7 @@ impl Model for S3Fifo {
         } else {
             self.small.push_front((key, 0));
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::partitions::Table;
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 use hotset_core::policy::{Args, Reference};
 
 pub(super) struct Sarc {
@@ -36,7 +36,7 @@ impl Model for Sarc {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.enter_track(reference);
         self.used.insert(key, reference.time);
         let (foot, track) = (self.foot(), self.track as usize);
@@ -50,7 +50,7 @@ impl Model for Sarc {
         self.remove(key);
         let evicted = if hit { vec![] } else { self.shrink_to(self.capacity - 1) };
         self.lists[usize::from(!self.is_sequential)].push_back(key);
-        Step { hit, evicted, ..Step::default() }
+        ModelStep { hit, evicted, ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 
 struct Sequence {
     file: u32,
@@ -47,7 +47,7 @@ impl Model for Seq {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         if self.residents.contains_key(&key) {
             if self.args.word("fallback") == "clock" {
                 self.order.iter_mut().filter(|entry| entry.0 == key).for_each(|entry| entry.1 = true);
@@ -55,7 +55,7 @@ impl Model for Seq {
                 self.order.retain(|entry| entry.0 != key);
                 self.order.push_back((key, false));
             }
-            return Step::hit();
+            return ModelStep::hit();
         }
         match self.args.word("sequences") {
             "apart" => self.miss(reference.file, reference.block),
@@ -65,7 +65,7 @@ impl Model for Seq {
         self.residents.insert(key, (reference.file, reference.block));
         let initial = self.args.word("fallback") == "clock" && self.count("initial") == 1;
         self.order.push_back((key, initial));
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

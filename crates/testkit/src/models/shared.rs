@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hotset_core::policy::Reference;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use crate::models;
 
 pub(super) struct Shared(Box<dyn Model>);
@@ -14,7 +14,7 @@ impl Model for Shared {
         Shared(models::inner(given, "policy", given.capacity))
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.0.access(key, reference)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 pub(super) struct Sieve {
@@ -19,14 +19,14 @@ impl Model for Sieve {
         Sieve { capacity: given.capacity, list: Vec::new(), hand: None }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         if let Some((_, visited)) = self.list.iter_mut().find(|(block, _)| *block == key) {
             *visited = true;
-            return Step::hit();
+            return ModelStep::hit();
         }
         let evicted = self.shrink_to(self.capacity - 1);
         self.list.insert(0, (key, false));
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

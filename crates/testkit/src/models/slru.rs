@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hotset_core::policy::{Args, Reference};
 
 use super::weights::Weights;
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct Slru {
     capacity: usize,
@@ -28,17 +28,17 @@ impl Model for Slru {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let weight = self.weights.note(key, reference);
         if self.resident().contains(&key) {
             self.remove(key);
             self.protected.push_front(key);
             self.demote();
-            return Step { evicted: self.resize(self.capacity), ..Step::hit() };
+            return ModelStep { evicted: self.resize(self.capacity), ..ModelStep::hit() };
         }
         let evicted = self.shrink_to(self.capacity - weight);
         self.probation.push_front(key);
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hotset_core::policy::{Args, Reference};
 
 use super::weights::Weights;
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct TwoQ {
     args: Args,
@@ -34,14 +34,14 @@ impl Model for TwoQ {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let weight = self.weights.note(key, reference);
         if self.am.contains(&key) || self.a1in.contains(&key) && self.simplified {
             self.remove(key);
             self.am.push_front(key);
         }
         if self.resident().contains(&key) {
-            return Step { evicted: self.resize(self.capacity), ..Step::hit() };
+            return ModelStep { evicted: self.resize(self.capacity), ..ModelStep::hit() };
         }
         let known = self.a1out.contains(&key);
         let evicted = self.shrink_to(self.capacity - weight);
@@ -51,7 +51,7 @@ impl Model for TwoQ {
         } else {
             self.a1in.push_front(key);
         }
-        Step::admitted(evicted)
+        ModelStep::admitted(evicted)
     }
 
     fn remove(&mut self, key: u32) {

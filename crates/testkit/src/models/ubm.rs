@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::partitions::{Class, Partitions, Table};
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;
 
 /// A file's run: its length so far, the length it needs, its ends, when it or its last lap began, when the file was
@@ -41,12 +41,12 @@ impl Model for Ubm {
         }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let hit = self.partitions.look_up(key, reference.time);
         let class = self.classify(reference);
         let evicted = if hit { vec![] } else { self.partitions.shrink_to(self.partitions.capacity - 1) };
         self.partitions.put(key, class);
-        Step { hit, evicted, ..Step::default() }
+        ModelStep { hit, evicted, ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

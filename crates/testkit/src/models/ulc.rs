@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct Ulc {
     args: Args,
@@ -33,7 +33,7 @@ impl Model for Ulc {
         ulc
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> ModelStep {
         let hit = self.resident().contains(&key);
         let level = (0..2).find(|&level| self.count(level) < self.sizes[level] || self.reaches(key, level));
         self.stack.retain(|&other| other != key);
@@ -47,7 +47,7 @@ impl Model for Ulc {
         }
         self.make_room();
         let bypassed = !self.resident().contains(&key);
-        Step { hit, bypassed, evicted: std::mem::take(&mut self.evicted), ..Step::default() }
+        ModelStep { hit, bypassed, evicted: std::mem::take(&mut self.evicted), ..ModelStep::default() }
     }
 
     fn remove(&mut self, key: u32) {

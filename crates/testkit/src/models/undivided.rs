@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hotset_core::policy::Reference;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use crate::models;
 
 pub(super) struct Undivided {
@@ -87,7 +87,7 @@ impl Model for Undivided {
         Undivided { inner, goes_by_bytes, sizes, block, bytes, of: BTreeMap::new(), told: capacity }
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         let size = self.size(&reference);
         let room = if self.of.contains_key(&key) { Vec::new() } else { self.make_room(size) };
         let weight = if self.goes_by_bytes { size as u32 } else { 1 };
@@ -97,7 +97,7 @@ impl Model for Undivided {
             self.of.insert(key, size);
         }
         let evicted = [room, step.evicted, self.shrink(0)].concat();
-        Step { evicted, ..step }
+        ModelStep { evicted, ..step }
     }
 
     fn remove(&mut self, key: u32) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hotset_core::policy::{Args, PolicySpec, Quantum, Reference};
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, ModelStep};
 use crate::models;
 
 pub(super) struct VirtualIo {
@@ -222,8 +222,8 @@ impl Model for VirtualIo {
         model
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
-        let mut step = Step::default();
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
+        let mut step = ModelStep::default();
         if self.has_ended(reference.clock) {
             self.end_quantum(reference.clock, &mut step);
         }
@@ -276,7 +276,7 @@ impl Model for VirtualIo {
         }
         self.queues.iter_mut().for_each(|queue| queue.units = 0);
         self.hand_out();
-        let mut step = Step::default();
+        let mut step = ModelStep::default();
         self.install(&(0..self.queues.len()).collect::<Vec<_>>(), &mut step);
         step.evicted
     }
@@ -313,7 +313,7 @@ impl VirtualIo {
         self.resident.extend(held);
     }
 
-    fn come(&mut self, reference: Reference, step: &mut Step) -> usize {
+    fn come(&mut self, reference: Reference, step: &mut ModelStep) -> usize {
         let app = reference.app;
         let known = self.queues.iter().position(|queue| queue.app == app);
         if let Some(part) = known.filter(|&part| !self.queues[part].away) {
@@ -380,7 +380,7 @@ impl VirtualIo {
         self.looked = Some((clock, busy));
     }
 
-    fn end_quantum(&mut self, clock: u64, step: &mut Step) {
+    fn end_quantum(&mut self, clock: u64, step: &mut ModelStep) {
         self.look(clock);
         let live = self.queues.iter().filter(|queue| !queue.away).count();
         let equal = self.all_units() / live.max(1);
@@ -447,7 +447,7 @@ impl VirtualIo {
     }
 
     /// Maps these queues anew: first all that leaves, then all that comes.
-    fn install(&mut self, changed: &[usize], step: &mut Step) {
+    fn install(&mut self, changed: &[usize], step: &mut ModelStep) {
         let unit = self.unit;
         for &part in changed {
             let queue = &mut self.queues[part];

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::parts::sketch::{counters, hash, lines};
 use hotset_core::policy::{Args, Reference};
 
-use crate::model::{Given, Model, Step, share};
+use crate::model::{Given, Model, ModelStep, share};
 
 pub(super) struct WTinyLfu {
     capacity: usize,
@@ -23,7 +23,7 @@ pub(super) struct WTinyLfu {
     /// By line, row and number in it.
     counts: BTreeMap<(usize, usize, u32), u32>,
     counted: usize,
-    random: Random,
+    random: Rng,
     /// Hit or miss, for each reference of the period.
     period: Vec<bool>,
     before: f64,
@@ -43,7 +43,7 @@ impl Model for WTinyLfu {
             hashes: BTreeMap::new(),
             counts: BTreeMap::new(),
             counted: 0,
-            random: Random::new(given.seed),
+            random: Rng::new(given.seed),
             period: Vec::new(),
             before: 0.0,
             step: 0.0,
@@ -52,7 +52,7 @@ impl Model for WTinyLfu {
         model
     }
 
-    fn access(&mut self, key: u32, reference: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> ModelStep {
         self.hashes.insert(key, hash(reference.file, reference.block));
         self.count_use(key);
         let step = if self.resident().contains(&key) {
@@ -64,11 +64,11 @@ impl Model for WTinyLfu {
                 self.protected.push_front(key)
             }
             self.demote();
-            Step::hit()
+            ModelStep::hit()
         } else {
             let evicted = self.shrink_to(self.window_most - 1, self.capacity - 1);
             self.window.push_front(key);
-            Step::admitted(evicted)
+            ModelStep::admitted(evicted)
         };
         self.climb(step.hit);
         step

@@ -9,7 +9,7 @@ use crate::{
     Addressing, Batch, Meta,
     runner::{
         Malformed, SECTOR_BYTES,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         push_blocks,
         words::Words,
     },
@@ -40,7 +40,7 @@ impl LineFormat for Arc {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let start = words.number("the first block")?;
         let count = words.number("the count of blocks")?;

@@ -13,7 +13,7 @@ use crate::{
     Addressing, Batch, Meta, Tables,
     runner::{
         Malformed, SECTOR_BYTES,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{seconds, unexpected, whole},
         numbering::Numbering,
         push_blocks, text,
@@ -59,7 +59,7 @@ impl LineFormat for BlkParse {
         &self.tables
     }
 
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let device = words.next().unwrap_or_default();
         if !is_device(device) {
@@ -103,7 +103,7 @@ impl BlkParse {
         device: &[u8],
         time: u64,
         mut words: Words,
-        line: Line,
+        line: TextLine,
         batch: &mut Batch,
     ) -> Result<(), Malformed> {
         let rwbs = words.next().unwrap_or_default();
@@ -165,7 +165,7 @@ fn begins_summary(line: &[u8]) -> bool {
 fn detect(head: &Head) -> Confidence {
     let mut events = 0;
     let fits = head.all_lines(|line| {
-        let words: Vec<&[u8]> = Words::new(Line::new(line)).take(7).collect();
+        let words: Vec<&[u8]> = Words::new(TextLine::new(line)).take(7).collect();
         let event = words.len() >= 6 && is_device(words[0]) && seconds(words[3]).is_some() && is_action(words[5]);
         events += usize::from(event);
         event || events > 0 && !is_device(words[0])

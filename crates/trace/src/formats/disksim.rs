@@ -9,7 +9,7 @@ use crate::{
     Addressing, Batch, Meta, Tables,
     runner::{
         LONGEST_TRANSFER, Malformed, SECTOR_BYTES,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{scaled, unexpected, whole},
         numbering::Numbering,
         push_blocks,
@@ -52,7 +52,7 @@ impl LineFormat for DiskSim {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let time = words.next().unwrap_or_default();
         let time = parse_time(time).ok_or_else(|| unexpected(time, "the time"))?;

@@ -9,7 +9,7 @@ use crate::{
     Addressing, Batch, Meta, Tables,
     runner::{
         Malformed, SECTOR_BYTES,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{unexpected, whole},
         numbering::Numbering,
         push_blocks, text,
@@ -46,7 +46,7 @@ impl LineFormat for Fiu {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let time = words.number("the time in nanoseconds")?;
         words.number("the process id")?;

@@ -13,7 +13,7 @@ use crate::{
     runner::{
         Malformed,
         ids::of_name,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{unexpected, whole},
         words::Words,
     },
@@ -47,7 +47,7 @@ impl LineFormat for IbmCos {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let time = words.number("the time in milliseconds")?;
         let time = time

@@ -8,7 +8,7 @@ use crate::{
     runner::{
         Malformed,
         ids::of_id,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{unexpected, whole_or_hex},
     },
 };
@@ -33,7 +33,7 @@ impl LineFormat for IdLines {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         if let Some(offset) = line.number()
             && (line[0] != b'0' || line.len() == 1)
         {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Head;
 use crate::runner::{
-    lines::Line,
+    lines::TextLine,
     number::{scaled, scaled_in_any_notation, whole},
     words::Words,
 };
@@ -20,7 +20,7 @@ impl Columns {
     pub(super) fn of(head: &Head) -> Option<Columns> {
         let mut columns: Vec<Vec<u64>> = Vec::new();
         for line in head.lines(ROWS) {
-            let mut words = Words::new(Line::new(line));
+            let mut words = Words::new(TextLine::new(line));
             let first = words.next()?;
             let time = scaled(first, 9).or_else(|| scaled_in_any_notation(first, 9)).or_else(|| whole(first))?;
             let rest = words.map(|word| {

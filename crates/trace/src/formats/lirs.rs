@@ -9,7 +9,7 @@ use crate::{
     Addressing, Batch, Meta,
     runner::{
         Malformed,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::whole,
         words::Words,
     },
@@ -35,7 +35,7 @@ impl LineFormat for Lirs {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         if let Some(offset) = line.number() {
             batch.requests.push(Request { offset, ..Request::default() });
             return Ok(());
@@ -58,8 +58,8 @@ fn detect(head: &Head) -> Confidence {
     let fits = head.all_lines(|line| {
         let mark = line.contains(&b'*');
         marks += usize::from(mark);
-        longest = longest.max(Words::new(Line::new(line)).count());
-        mark && line.len() < 20 || Words::new(Line::new(line)).all(|word| whole(word).is_some())
+        longest = longest.max(Words::new(TextLine::new(line)).count());
+        mark && line.len() < 20 || Words::new(TextLine::new(line)).all(|word| whole(word).is_some())
     });
     match fits {
         // Several numbers a line are the columns of something else, unless there are marks.

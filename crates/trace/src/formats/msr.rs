@@ -10,7 +10,7 @@ use crate::{
     runner::{
         Malformed,
         fields::Fields,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{unexpected, whole},
         numbering::Numbering,
         push_range, text,
@@ -51,7 +51,7 @@ impl LineFormat for Msr {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         if line.starts_with(HEADER) && self.tables.files.is_empty() {
             return Ok(());
         }
@@ -88,7 +88,7 @@ fn parse_op(field: &[u8]) -> Option<Op> {
 
 fn detect(head: &Head) -> Confidence {
     let fits = |line: &[u8]| {
-        let fields: Vec<&[u8]> = Fields::new(Line::new(line), b',').collect();
+        let fields: Vec<&[u8]> = Fields::new(TextLine::new(line), b',').collect();
         fields.len() >= 6
             && whole(fields[0]).is_some()
             && parse_op(fields[3]).is_some()

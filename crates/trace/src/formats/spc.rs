@@ -10,7 +10,7 @@ use crate::{
     runner::{
         Malformed,
         fields::Fields,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{seconds, unexpected, whole},
         numbering::Numbering,
         push_range, sector_offset,
@@ -45,7 +45,7 @@ impl LineFormat for Spc {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut fields = Fields::new(line, b',');
         let unit = fields.number("the application storage unit")?;
         let offset = sector_offset(fields.number("the LBA")?)?;
@@ -71,7 +71,7 @@ fn parse_op(field: &[u8]) -> Option<Op> {
 
 fn detect(head: &Head) -> Confidence {
     let fits = head.all_lines(|line| {
-        let fields: Vec<&[u8]> = Fields::new(Line::new(line), b',').map(<[u8]>::trim_ascii).collect();
+        let fields: Vec<&[u8]> = Fields::new(TextLine::new(line), b',').map(<[u8]>::trim_ascii).collect();
         fields.len() >= 5
             && fields[..3].iter().all(|field| whole(field).is_some())
             && parse_op(fields[3]).is_some()

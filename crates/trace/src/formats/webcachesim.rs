@@ -9,7 +9,7 @@ use crate::{
     runner::{
         Malformed,
         ids::of_id,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{scaled, scaled_in_any_notation, unexpected},
         words::Words,
     },
@@ -41,7 +41,7 @@ impl LineFormat for WebCacheSim {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let time = words.next().unwrap_or_default();
         let time = parse_time(time).ok_or_else(|| {

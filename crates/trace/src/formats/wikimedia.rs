@@ -12,7 +12,7 @@ use crate::{
         date::date,
         fields::Fields,
         ids::{of_id, of_name},
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{scaled, unexpected, whole},
         words::Words,
     },
@@ -44,7 +44,7 @@ impl LineFormat for Wikimedia {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         self.lines += 1;
         if self.lines == 1 && line.starts_with(HEADER) {
             return Ok(());
@@ -56,7 +56,7 @@ impl LineFormat for Wikimedia {
 }
 
 #[inline]
-fn of_2019(line: Line) -> Result<Request, Malformed> {
+fn of_2019(line: TextLine) -> Result<Request, Malformed> {
     let mut fields = Fields::new(line, b'\t');
     let time = fields.time(9)?;
     let offset = of_id(fields.next().unwrap_or_default())?;
@@ -74,7 +74,7 @@ fn large(bytes: u64) -> Malformed {
 }
 
 #[inline]
-fn of_2007(line: Line) -> Result<Request, Malformed> {
+fn of_2007(line: TextLine) -> Result<Request, Malformed> {
     let mut words = Words::new(line);
     words.number("the number of the request")?;
     let time = words.next().unwrap_or_default();

@@ -6,7 +6,7 @@ use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 
 use super::input;
 use crate::formats::{BUILTIN, by_name, open_input};
-use crate::mix::{Mix, Order, Part};
+use crate::mix::{Mix, MixPart, Order};
 use crate::{Addressing, Batch, Meta, OpenOptions, TraceError, TraceReader};
 
 /// Formats of the parts, by number: with and without times, of bytes and of ids, text and binary.
@@ -80,7 +80,13 @@ fn mixed(told: &[Told<'_>], order: Order) -> Result<Vec<Request>, TraceError> {
     let parts = told.iter().map(|told| {
         let (format, bytes) = (told.format, told.bytes.to_vec());
         let again = move || open(&Told { format, bytes: &bytes, loops: 1, start: 0, span: None });
-        Part { name: "part".to_owned(), open: Box::new(again), loops: told.loops, start: told.start, span: told.span }
+        MixPart {
+            name: "part".to_owned(),
+            open: Box::new(again),
+            loops: told.loops,
+            start: told.start,
+            span: told.span,
+        }
     });
     read_all(&mut Mix::new(parts.collect(), order)?)
 }

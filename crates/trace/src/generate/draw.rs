@@ -2,16 +2,16 @@
 
 use std::convert::Infallible;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use rand::TryRng;
 use rand_distr::{Distribution, Zipf};
 
 /// The stream of random numbers that policies draw from too, as `rand` wants it.
-pub(super) struct Dice(Random);
+pub(super) struct Dice(Rng);
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Dice {
-        Dice(Random::new(seed))
+        Dice(Rng::new(seed))
     }
 
     /// A number below `bound`, off from uniform by at most `bound` / 2^64.
@@ -75,7 +75,7 @@ pub(super) struct Permutation {
 impl Permutation {
     pub(super) fn new(count: u64, seed: u64) -> Permutation {
         // Not the stream that the ranks are drawn from.
-        let mut random = Random::new(!seed);
+        let mut random = Rng::new(!seed);
         let bits = (u64::BITS - (count - 1).leading_zeros()).max(1);
         Permutation { count, bits, keys: std::array::from_fn(|_| (random.bits() | 1, random.bits())) }
     }

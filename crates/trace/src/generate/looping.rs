@@ -2,9 +2,9 @@
 
 use hotset_core::request::Request;
 
-use super::{Kind, Rule, params::count, read, run};
+use super::{GeneratorKind, Rule, params::count, read, run};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "loop",
     summary: "the same blocks in the same order, lap after lap",
     params: &[count("objects", "1000", "blocks in a lap"), count("laps", "100", "laps")],

@@ -4,13 +4,13 @@
 use hotset_core::request::Request;
 
 use super::{
-    Kind, Rule,
+    GeneratorKind, Rule,
     draw::{Dice, ZipfBlocks},
     params::{SEED, SKEW, count},
     read, run,
 };
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "mixed",
     summary: "phases of a loop and phases of Zipf draws over other blocks, in turn",
     params: &[

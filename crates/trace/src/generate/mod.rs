@@ -20,14 +20,14 @@ use hotset_core::{
 use crate::{Addressing, Batch, FileInfo, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS};
 
 /// Every kind of trace, in the order of `hotset generate --help`.
-pub const KINDS: &[Kind] =
+pub const KINDS: &[GeneratorKind] =
     &[zipf::KIND, uniform::KIND, looping::KIND, scan::KIND, zigzag::KIND, mixed::KIND, render::KIND];
 
 /// Bytes of a block in every generated trace: each request is to one whole block.
 pub const BLOCK_BYTES: u32 = 4096;
 
 /// A kind of trace.
-pub struct Kind {
+pub struct GeneratorKind {
     /// Its name on the command line.
     pub name: &'static str,
     /// One line about it, without a full stop.
@@ -55,7 +55,7 @@ pub fn start(kind: &str, arguments: &[impl AsRef<str>]) -> Result<Box<dyn TraceR
 }
 
 /// The kind with this name; the error lists those there are.
-pub fn find(name: &str) -> Result<&'static Kind, SpecError> {
+pub fn find(name: &str) -> Result<&'static GeneratorKind, SpecError> {
     KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
         let names = || KINDS.iter().map(|kind| kind.name);
         let near = nearest(name, names());

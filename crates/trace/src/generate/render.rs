@@ -11,7 +11,7 @@ use hotset_core::{
 };
 
 use super::{
-    BLOCK_BYTES, Kind, Rule,
+    BLOCK_BYTES, GeneratorKind, Rule,
     draw::{Dice, Permutation},
     params::{SEED, count},
     read, run,
@@ -39,7 +39,7 @@ const fn few(key: &'static str, default: &'static str, doc: &'static str) -> Par
     Param { key, kind: ParamKind::Count { min: 1, max: 10_000 }, default, doc }
 }
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "render",
     summary: "a renderer: configuration at each launch, textures in order and at random for each frame, pictures written once",
     params: &[

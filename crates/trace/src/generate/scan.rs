@@ -4,13 +4,13 @@
 use hotset_core::request::Request;
 
 use super::{
-    Kind, Rule,
+    GeneratorKind, Rule,
     draw::Dice,
     params::{SEED, count},
     read, run,
 };
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "scan",
     summary: "a hot set drawn evenly, interrupted by scans over blocks that never come again",
     params: &[

@@ -3,13 +3,13 @@
 use hotset_core::request::Request;
 
 use super::{
-    Kind, Rule,
+    GeneratorKind, Rule,
     draw::Dice,
     params::{SEED, count},
     read, run,
 };
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "uniform",
     summary: "independent draws, every block as likely as any other",
     params: &[count("objects", "100000", "blocks that can be drawn"), count("requests", "1000000", "requests"), SEED],

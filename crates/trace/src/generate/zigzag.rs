@@ -3,9 +3,9 @@
 
 use hotset_core::request::Request;
 
-use super::{Kind, Rule, params::count, read, run};
+use super::{GeneratorKind, Rule, params::count, read, run};
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "zigzag",
     summary: "up and down again over the same blocks",
     params: &[count("objects", "1000", "blocks"), count("sweeps", "100", "ways up or down")],

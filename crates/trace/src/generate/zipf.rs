@@ -3,13 +3,13 @@
 use hotset_core::request::Request;
 
 use super::{
-    Kind, Rule,
+    GeneratorKind, Rule,
     draw::{Dice, ZipfBlocks},
     params::{SEED, SKEW, count},
     read, run,
 };
 
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: GeneratorKind = GeneratorKind {
     name: "zipf",
     summary: "independent draws by Zipf's law; a block's number tells nothing about its popularity",
     params: &[

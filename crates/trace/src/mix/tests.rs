@@ -9,11 +9,11 @@ const META: Meta =
     Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true, sample: None };
 
 /// A part that reads at these times, its n-th block at the n-th.
-fn part(name: &str, times: &[u64]) -> Part {
+fn part(name: &str, times: &[u64]) -> MixPart {
     with_meta(name, times, META)
 }
 
-fn with_meta(name: &str, times: &[u64], meta: Meta) -> Part {
+fn with_meta(name: &str, times: &[u64], meta: Meta) -> MixPart {
     let requests: Vec<Request> = (0..)
         .zip(times)
         .map(|(number, &time)| Request { time, offset: number * 4096, length: 4096, ..Request::default() })
@@ -23,11 +23,11 @@ fn with_meta(name: &str, times: &[u64], meta: Meta) -> Part {
         let tables = Tables { files: vec![file], apps: vec!["inner".to_owned()] };
         Ok(Box::new(Held::new(meta.clone(), tables, requests.clone())) as Box<dyn TraceReader>)
     };
-    Part { name: name.to_owned(), open: Box::new(open), loops: 1, start: 0, span: None }
+    MixPart { name: name.to_owned(), open: Box::new(open), loops: 1, start: 0, span: None }
 }
 
 /// Application, block and time of all requests.
-fn all(parts: Vec<Part>, order: Order) -> Vec<(u32, u64, u64)> {
+fn all(parts: Vec<MixPart>, order: Order) -> Vec<(u32, u64, u64)> {
     let mut mix = Mix::new(parts, order).unwrap();
     let mut batch = Batch::new();
     let mut seen = Vec::new();
@@ -55,30 +55,30 @@ fn in_lockstep_everybody_has_a_turn() {
 
 #[test]
 fn by_time_each_begins_at_its_own_first_request() {
-    let late = Part { start: 3, ..part("b", &[100, 104]) };
+    let late = MixPart { start: 3, ..part("b", &[100, 104]) };
     let parts = vec![part("a", &[10, 13, 16]), late];
     assert_eq!(all(parts, Order::Time), [(0, 0, 0), (0, 1, 3), (1, 0, 3), (0, 2, 6), (1, 1, 7)]);
 }
 
 #[test]
 fn passes_follow_one_another() {
-    let twice = Part { loops: 2, ..part("a", &[10, 14]) };
+    let twice = MixPart { loops: 2, ..part("a", &[10, 14]) };
     assert_eq!(all(vec![twice], Order::Time), [(0, 0, 0), (0, 1, 4), (0, 0, 4), (0, 1, 8)]);
-    let empty = Part { loops: 1000, ..part("a", &[]) };
+    let empty = MixPart { loops: 1000, ..part("a", &[]) };
     assert_eq!(all(vec![empty, part("b", &[1])], Order::Request), [(1, 0, 0)]);
 }
 
 #[test]
 fn times_are_stretched() {
-    let slow = Part { span: Some(100), ..part("a", &[10, 15, 20]) };
+    let slow = MixPart { span: Some(100), ..part("a", &[10, 15, 20]) };
     assert_eq!(all(vec![slow], Order::Time), [(0, 0, 0), (0, 1, 50), (0, 2, 100)]);
-    let at_once = Part { span: Some(100), ..part("a", &[7, 7]) };
+    let at_once = MixPart { span: Some(100), ..part("a", &[7, 7]) };
     let refused = Mix::new(vec![at_once], Order::Time).err().unwrap().to_string();
     assert_eq!(refused, "a: all its requests have one time, so it cannot be stretched");
 }
 
 /// The part with these of its requests going on with the one before.
-fn continued(part: Part, which: std::ops::Range<usize>) -> Part {
+fn continued(part: MixPart, which: std::ops::Range<usize>) -> MixPart {
     let mut inner = part.open;
     let open: Opener = Box::new(move || {
         let mut reader = inner()?;
@@ -94,7 +94,7 @@ fn continued(part: Part, which: std::ops::Range<usize>) -> Part {
         let (meta, tables) = (reader.meta().clone(), reader.tables().clone());
         Ok(Box::new(Held::new(meta, tables, requests)) as Box<dyn TraceReader>)
     });
-    Part { open, ..part }
+    MixPart { open, ..part }
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_long_request_stays_whole() {
 }
 
 /// The part with these requests instead: operation, offset and length.
-fn requests(name: &str, requests: &[(Op, u64, u32)]) -> Part {
+fn requests(name: &str, requests: &[(Op, u64, u32)]) -> MixPart {
     let request =
         |&(op, offset, length): &(Op, u64, u32)| Request { offset, length, op: op as u8, ..Request::default() };
     let requests: Vec<Request> = requests.iter().map(request).collect();
@@ -118,7 +118,7 @@ fn requests(name: &str, requests: &[(Op, u64, u32)]) -> Part {
         let tables = Tables { files: vec![FileInfo::default()], apps: Vec::new() };
         Ok(Box::new(Held::new(META, tables, requests.clone())) as Box<dyn TraceReader>)
     };
-    Part { open: Box::new(open), ..part(name, &[]) }
+    MixPart { open: Box::new(open), ..part(name, &[]) }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use hotset_core::parts::random::Random;
+use hotset_core::parts::random::Rng;
 use hotset_core::request::{Kind, Op, Request};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -81,7 +81,7 @@ fn read(bytes: &[u8], skip: bool) -> Result<(Content, Vec<String>, u64), TraceEr
 fn sample() -> (Vec<u8>, Content, Stats) {
     let (sink, mut writer) = writer(&BYTES);
     let mut content = Content::default();
-    let mut random = Random::new(7);
+    let mut random = Rng::new(7);
     for block in 0..3u64 {
         let path = format!("/data/file {block}");
         content.tables.files.push(FileInfo { path, ..FileInfo::default() });
@@ -231,7 +231,7 @@ proptest! {
 
 /// Requests that make every transform and layout worth choosing, over several blocks.
 fn long_trace() -> Content {
-    let mut random = Random::new(3);
+    let mut random = Rng::new(3);
     let mut ends = [0u64; 50];
     let mut content = Content::default();
     content.tables.files.resize(50, FileInfo::default());
@@ -572,7 +572,7 @@ fn a_pipe_may_trickle() {
 fn no_mutation_makes_the_reader_panic() {
     let (small, ..) = sample();
     let large = write(&medium_trace());
-    let mut random = Random::new(11);
+    let mut random = Rng::new(11);
     for round in 0..6000 {
         let mut bytes = if round % 4 == 0 { large.clone() } else { small.clone() };
         for _ in 0..=random.below(4) {

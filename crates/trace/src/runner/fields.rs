@@ -3,7 +3,7 @@
 use super::{
     Malformed,
     date::date,
-    lines::Line,
+    lines::TextLine,
     number::{SAFE_DIGITS, scaled, scaled_at, scaled_in_any_notation, unexpected, whole_in_any_notation, whole_or_hex},
     scan::{digits, find},
 };
@@ -11,7 +11,7 @@ use super::{
 /// The fields of a line, one after the other, without quoting. Numbers are parsed where they stand, without looking for
 /// the end of the field first.
 pub struct Fields<'a> {
-    line: Line<'a>,
+    line: TextLine<'a>,
     /// Where the next field begins; behind the end of the line when there is none.
     at: usize,
     separator: u8,
@@ -20,7 +20,7 @@ pub struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// The fields of `line`.
     #[inline]
-    pub fn new(line: Line<'a>, separator: u8) -> Fields<'a> {
+    pub fn new(line: TextLine<'a>, separator: u8) -> Fields<'a> {
         Fields { line, at: 0, separator }
     }
 
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn fields_may_be_empty_and_end_with_the_line() {
-        let all: Vec<&[u8]> = Fields::new(Line::new(b",a,,b,"), b',').collect();
+        let all: Vec<&[u8]> = Fields::new(TextLine::new(b",a,,b,"), b',').collect();
         assert_eq!(all, [&b""[..], b"a", b"", b"b", b""]);
     }
 
     #[test]
     fn numbers_are_whole_fields() {
-        let mut fields = Fields::new(Line::new(b"12, 7 ,x,18446744073709551615"), b',');
+        let mut fields = Fields::new(TextLine::new(b"12, 7 ,x,18446744073709551615"), b',');
         assert_eq!(fields.number("a"), Ok(12));
         assert_eq!(fields.number("b"), Ok(7));
         assert_eq!(&*fields.number("c").unwrap_err(), "found `x`; expected c, a whole number below 2^64");

@@ -12,25 +12,25 @@ pub const LONGEST_LINE: usize = 16 << 20;
 
 /// A line without its end (`\n` or `\r\n`). Derefs to its bytes.
 #[derive(Clone, Copy)]
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     /// The line and whatever follows it: numbers are parsed eight bytes at a time, across its end.
     bytes: &'a [u8],
     length: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TextLine<'a> {
     /// A line with nothing behind it.
     #[inline]
-    pub fn new(line: &'a [u8]) -> Line<'a> {
-        Line { bytes: line, length: line.len() }
+    pub fn new(line: &'a [u8]) -> TextLine<'a> {
+        TextLine { bytes: line, length: line.len() }
     }
 
     /// The line that `bytes` begin with, and its length with its end.
     #[inline]
-    fn first(bytes: &'a [u8]) -> (Line<'a>, usize) {
+    fn first(bytes: &'a [u8]) -> (TextLine<'a>, usize) {
         let end = memchr(b'\n', bytes).unwrap_or(bytes.len());
         let length = end - usize::from(end > 0 && bytes[end - 1] == b'\r');
-        (Line { bytes, length }, bytes.len().min(end + 1))
+        (TextLine { bytes, length }, bytes.len().min(end + 1))
     }
 
     /// The bytes of the line.
@@ -53,7 +53,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Deref for Line<'_> {
+impl Deref for TextLine<'_> {
     type Target = [u8];
 
     #[inline]
@@ -77,7 +77,7 @@ pub trait LineFormat: Send {
 
     /// Appends the requests of one line, which is never empty. The requests of a malformed line are taken back, and a
     /// blank line may be malformed.
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed>;
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed>;
 
     /// Appends requests of the line before that are still to come, as far as the batch has room.
     fn go_on(&mut self, _: &mut Batch) {}
@@ -120,7 +120,7 @@ impl<F: LineFormat> Lines<F> {
         let mut failed = None;
         self.format.go_on(batch);
         while !rest.is_empty() && batch.len() < BATCH_REQUESTS {
-            let (line, length) = Line::first(rest);
+            let (line, length) = TextLine::first(rest);
             rest = &rest[length..];
             let (requests, sizes) = (batch.requests.len(), batch.file_sizes.len());
             if !line.is_empty()

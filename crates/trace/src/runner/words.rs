@@ -2,21 +2,21 @@
 
 use super::{
     Malformed,
-    lines::Line,
+    lines::TextLine,
     number::{SAFE_DIGITS, unexpected, whole, whole_in_any_notation},
     scan::digits,
 };
 
 /// The words of a line that blanks keep apart.
 pub struct Words<'a> {
-    line: Line<'a>,
+    line: TextLine<'a>,
     at: usize,
 }
 
 impl<'a> Words<'a> {
     /// The words of `line`.
     #[inline]
-    pub fn new(line: Line<'a>) -> Words<'a> {
+    pub fn new(line: TextLine<'a>) -> Words<'a> {
         Words { line, at: 0 }
     }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn words_are_kept_apart_by_any_blanks() {
-        let mut words = Words::new(Line::new(b" 12\t 18446744073709551615  x "));
+        let mut words = Words::new(TextLine::new(b" 12\t 18446744073709551615  x "));
         assert_eq!(words.number("a"), Ok(12));
         assert_eq!(words.number("b"), Ok(u64::MAX));
         assert_eq!(&*words.number("c").unwrap_err(), "found `x`; expected c, a whole number below 2^64");

@@ -21,7 +21,7 @@ pub struct Alike;
 
 /// Weights of the first slots; all others weigh 1. 4 bytes a slot.
 #[derive(Debug, Default)]
-pub struct Weighed(Vec<u32>);
+pub struct SlotWeights(Vec<u32>);
 
 impl Weights for Alike {
     const ARE_ALIKE: bool = true;
@@ -34,7 +34,7 @@ impl Weights for Alike {
     fn set(&mut self, _: Slot, _: u32, _: usize) {}
 }
 
-impl Weights for Weighed {
+impl Weights for SlotWeights {
     const ARE_ALIKE: bool = false;
 
     #[inline(always)]

@@ -9,7 +9,7 @@ use super::values::Values;
 use super::worst::{Rank, Worst};
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
-use crate::parts::random::Random;
+use crate::parts::random::Rng;
 use crate::policy::{Args, Effects, Outcome, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -90,7 +90,7 @@ pub(super) struct Memory {
     /// A computation for another thread.
     due: Option<Computation>,
     runs: Runs,
-    random: Random,
+    random: Rng,
     worst: Worst,
 }
 
@@ -126,7 +126,7 @@ impl Memory {
             promises: Promises::new(setup)?,
             due: None,
             runs: Runs::new(),
-            random: Random::new(setup.seed),
+            random: Rng::new(setup.seed),
             worst: Worst::new(),
         };
         memory.left = memory.period();

@@ -153,7 +153,7 @@ impl<K: Key> OrderTree<K> {
 
 /// A number drawn from the slot, the same every time.
 fn weight(slot: Slot) -> u64 {
-    crate::parts::random::Random::new(slot.into()).bits()
+    crate::parts::random::Rng::new(slot.into()).bits()
 }
 
 #[cfg(test)]
@@ -161,11 +161,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     #[test]
     fn does_what_a_sorted_list_does() {
-        let mut random = Random::new(3);
+        let mut random = Rng::new(3);
         let (mut tree, mut model) = (OrderTree::<u64>::new(300), BTreeMap::new());
         for round in 0..20_000u64 {
             let slot = random.below(300);

@@ -93,13 +93,13 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::parts::random::Random;
+    use crate::parts::random::Rng;
 
     #[test]
     fn does_what_a_sorted_set_does() {
         for bound in [1, 63, 64, 65, 4096, 4097, 300_000] {
             let (mut positions, mut model) = (Positions::new(bound as usize), BTreeSet::new());
-            let mut random = Random::new(1);
+            let mut random = Rng::new(1);
             for _ in 0..2000 {
                 let position = random.below(bound);
                 if random.below(3) == 0 {

@@ -13,7 +13,7 @@ use crate::{
     runner::{
         Malformed,
         fields::Fields,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{unexpected, whole},
         numbering::Numbering,
         text,
@@ -73,7 +73,7 @@ fn columns(names: &[u8]) -> Result<Vec<Column>, Malformed> {
         b"path" => Ok(Column::Path),
         other => Err(unexpected(other, "the columns id,kind,size,path")),
     };
-    Fields::new(Line::new(names), b',').map(column).collect()
+    Fields::new(TextLine::new(names), b',').map(column).collect()
 }
 
 struct Table {
@@ -87,11 +87,11 @@ impl LineFormat for Table {
         &super::NO_META
     }
 
-    fn line(&mut self, line: Line, _: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, _: &mut Batch) -> Result<(), Malformed> {
         unquote(&line, b',', &mut self.plain)?;
         let mut id = &b""[..];
         let mut info = FileInfo::default();
-        let mut fields = Fields::new(Line::new(&self.plain), UNIT_SEPARATOR);
+        let mut fields = Fields::new(TextLine::new(&self.plain), UNIT_SEPARATOR);
         for column in &self.order {
             let field = fields.next().ok_or_else(|| unexpected(b"", "one field for each column"))?;
             match column {

@@ -20,7 +20,7 @@ use crate::{
         Malformed,
         fields::Fields,
         ids::of_id,
-        lines::{Line, LineFormat, Lines},
+        lines::{LineFormat, Lines, TextLine},
         number::{scaled, scaled_in_any_notation, unexpected},
         quote,
     },
@@ -161,9 +161,9 @@ impl LineFormat for JsonLines {
         &self.csv.tables
     }
 
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         self.write(&object_of(&line)?)?;
-        self.csv.row(Fields::new(Line::new(&self.plain), UNIT_SEPARATOR), batch)
+        self.csv.row(Fields::new(TextLine::new(&self.plain), UNIT_SEPARATOR), batch)
     }
 
     fn go_on(&mut self, batch: &mut Batch) {
@@ -185,7 +185,7 @@ impl LineFormat for Mooncake {
         &META
     }
 
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let object = object_of(&line)?;
         let time = object.get("timestamp").map(Value::to_string).unwrap_or_else(|| "0".to_owned());
         let time = scaled(time.as_bytes(), 6)

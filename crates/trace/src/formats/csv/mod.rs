@@ -36,7 +36,7 @@ use crate::{
         date::date,
         fields::Fields,
         ids::{of_id, of_name},
-        lines::{LONGEST_LINE, Line, LineFormat, Lines},
+        lines::{LONGEST_LINE, LineFormat, Lines, TextLine},
         number::unexpected,
         numbering::Numbering,
         push_range, quote, text,
@@ -126,7 +126,7 @@ impl LineFormat for Csv {
     }
 
     #[inline]
-    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         if self.holds_separator.is_some() {
             return self.joined(line, batch);
         }
@@ -140,7 +140,7 @@ impl LineFormat for Csv {
             Separator::Byte(separator) => unquote(&line, separator, &mut plain),
             Separator::Blanks => by_blanks(&line, &mut plain),
         };
-        let result = rewritten.and_then(|()| self.row(Fields::new(Line::new(&plain), UNIT_SEPARATOR), batch));
+        let result = rewritten.and_then(|()| self.row(Fields::new(TextLine::new(&plain), UNIT_SEPARATOR), batch));
         self.plain = plain;
         result
     }
@@ -188,13 +188,13 @@ impl Csv {
     }
 
     /// Reads a line one of whose columns may hold the separator.
-    fn joined(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+    fn joined(&mut self, line: TextLine, batch: &mut Batch) -> Result<(), Malformed> {
         let (Some(holding), Separator::Byte(separator)) = (self.holds_separator, self.columns.separator) else {
             return self.row(Fields::new(line, b','), batch);
         };
         let mut plain = std::mem::take(&mut self.plain);
         let result = match rejoin(&line, separator, self.columns.roles.len(), holding, &mut plain) {
-            true => self.row(Fields::new(Line::new(&plain), UNIT_SEPARATOR), batch),
+            true => self.row(Fields::new(TextLine::new(&plain), UNIT_SEPARATOR), batch),
             false => self.row(Fields::new(line, separator), batch),
         };
         self.plain = plain;
