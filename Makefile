@@ -6,7 +6,7 @@ PROFILE := demo
 # An uncommitted change to Cargo.lock is an error in CI.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python wheels ray notebooks kernels servers
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist deb try-packages experiments book audit sbom bpf miri python wheels ray notebooks kernels servers
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -63,10 +63,20 @@ experiments: setup ## Run all experiments and write their pages, index and pictu
 	sh xtask/experiments.sh
 	cargo xtask experiments
 
-dist: setup ## Build what is shipped, in target/package: the command, completions, manual pages, licences
+dist: setup ## Build target/hotset-VERSION-ARCH-linux.tar.gz: command, completions, manual pages, systemd units, licences
+	rm -rf target/package
 	cargo build $(LOCKED) --profile dist --package hotset
-	cargo run $(LOCKED) --quiet --package hotset-reference -- --assets target/package
-	install -D -t target/package target/dist/hotset README.md LICENSE-*
+	cargo run $(LOCKED) --quiet --package hotset-reference -- --assets target/package/share
+	install -D -t target/package/bin target/dist/hotset
+	install -D -m 644 -t target/package/lib/systemd/system packaging/systemd/*
+	install -D -m 644 -t target/package/share/doc/hotset README.md CHANGELOG.md LICENSE-*
+	sh xtask/dist.sh
+
+deb: dist target/tools/bin/cargo-deb ## Build target/hotset.deb from the same files (fetches cargo-deb)
+	target/tools/bin/cargo-deb --quiet --manifest-path crates/cli/Cargo.toml --no-build --no-strip --output target/hotset.deb
+
+try-packages: deb ## Unpack the archive and install the .deb in fresh roots of Debian, and try them (needs root and debootstrap)
+	sh xtask/dist.sh try target/hotset.deb
 
 python: ## Build the package for Python and try it in a fresh virtual environment (fetches maturin and packages of Python)
 	timeout 1800 sh xtask/python.sh release
@@ -87,7 +97,7 @@ book: target/tools/bin/mdbook ## Make the documents a site: target/book/index.ht
 	$< build
 
 # Tools that only these targets need, with the versions that were tried.
-TOOLS := cargo-deny@0.20.2 cargo-cyclonedx@0.5.9 mdbook@0.5.4
+TOOLS := cargo-deb@3.8.0 cargo-deny@0.20.2 cargo-cyclonedx@0.5.9 mdbook@0.5.4
 
 target/tools/bin/%: | setup
 	cargo install --locked --root target/tools $(filter $*@%,$(TOOLS))
