@@ -28,7 +28,8 @@ pub struct ColumnsReader {
 impl ColumnsReader {
     /// From the first on.
     pub fn new(columns: Arc<Columns>) -> ColumnsReader {
-        let meta = Meta { format: FORMAT, addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
+        let meta =
+            Meta { format: FORMAT, addressing: Addressing::Objects, has_time: false, has_ops: false, sample: None };
         ColumnsReader { columns, at: 0, meta, tables: Tables::default() }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use hotset_core::spec::Value;
 use hotset_sim::SimError;
 use hotset_trace::error::Place;
-use hotset_trace::mix::{Mix, Order, MixPart};
+use hotset_trace::mix::{Mix, MixPart, Order};
 use hotset_trace::native::{Header, MemoryWriter, Writer};
 use hotset_trace::{TraceError, TraceReader};
 use pyo3::prelude::*;

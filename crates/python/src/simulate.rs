@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_core::storage::StorageModel;
-use hotset_sim::clock::{Every, ClockOptions};
+use hotset_sim::clock::{ClockOptions, Every};
 use hotset_sim::paging::Frees;
 use hotset_sim::sweep::{self, Rows, SIZES, Sweep};
 use hotset_sim::{SimError, advise};
@@ -85,7 +85,8 @@ pub fn planned(policies: Option<&str>, sizes: Option<&str>, is_of_memory: bool) 
 impl Replay {
     /// The traces that are replayed on a clock, if any.
     fn clock(&self) -> PyResult<Option<ClockOptions>> {
-        let store = self.store.as_deref().map(|text| of_spec("--store", text, StorageModel::parse(text))).transpose()?;
+        let store =
+            self.store.as_deref().map(|text| of_spec("--store", text, StorageModel::parse(text))).transpose()?;
         let every = of_option("--every", self.every.as_deref().map(Every::parse).transpose())?;
         Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every, ..ClockOptions::default() }))
     }
