@@ -97,7 +97,7 @@ def test_it_is_imported_at_once_and_without_numpy() -> None:
 
 def test_progress_is_shown_by_tqdm_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
-    trace = hotset.open(keys(200_000))
+    trace = hotset.open(keys(1_000_000))
     expected = hotset.simulate(trace, "lru,lhd,lrfu", "1%..50%*1.05")
     assert capfd.readouterr().err == "", "nobody looks"
     assert hotset.simulate(trace, "lru,lhd,lrfu", "1%..50%*1.05", progress=True) == expected
