@@ -198,10 +198,15 @@ fn import_samples_objects() {
     let (whole, out) = (folder.file("w.csv", format!("time_s,key,size\n{lines}")), folder.path("s.hst"));
     let run = hotset(&["import", &whole, "--sample", "25%", "-o", &out]);
     assert!(
-        run.err.contains(": the sample has ") && run.err.contains(" of 40000 references; hit ratios"),
+        run.err.contains(": the sample has ") && run.err.contains(" of 40000 references; the curve of lru"),
         "{}",
         run.err
     );
+    // One object has nearly all references: a sample without it tells little, and says so.
+    let lines: String = (0..4000u64).map(|at| format!("{at},{},100\n", if at % 8 == 0 { at } else { 7 })).collect();
+    let skewed = folder.file("skewed.csv", format!("time_s,key,size\n{lines}"));
+    let run = hotset(&["import", &skewed, "--sample", "25%", "-o", &folder.path("skewed.hst")]);
+    assert!(run.err.contains("a replay may be off by up to") && run.err.contains("use curve --sample"), "{}", run.err);
     let run = hotset(&["simulate", &out, "-p", "lru", "-s", "10%,50%", "--json", "-"]);
     assert!(run.err.contains("this is a sample of 0.25 of the objects"), "{}", run.err);
     let replayed: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

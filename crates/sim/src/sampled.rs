@@ -17,6 +17,9 @@ use crate::error::SimError;
 use crate::prepare::Options;
 use crate::scan::Scanned;
 
+/// From so many points on, a sample is too unlike its trace to be replayed.
+const UNBALANCED: f64 = 5.0;
+
 /// Refuses a trace that is a sample already.
 pub(crate) fn check(meta: &Meta) -> Result<(), SimError> {
     if meta.sample.is_some() { Err(SimError::IsSample) } else { Ok(()) }
@@ -46,6 +49,7 @@ pub struct Sampled<R> {
     reader: R,
     cutting: Cutting,
     is_of_objects: bool,
+    rate: f64,
     shards: Shards,
     whole: Arc<Whole>,
     /// Keys of one request.
@@ -65,6 +69,7 @@ impl<R: TraceReader> Sampled<R> {
             cutting: options.cutting(reader.meta()),
             is_of_objects: reader.meta().addressing == Addressing::Objects,
             reader,
+            rate,
             shards: Shards::fixed_rate(rate, seed)?,
             whole: Arc::default(),
             keys: Vec::new(),
@@ -83,18 +88,36 @@ impl<R: TraceReader> Sampled<R> {
         let curve = self.shards.curve();
         let what = if self.is_of_objects { "objects" } else { "blocks" };
         let error = match curve.expected_error {
-            None => String::new(),
+            None => "; the sample is too small to state the error of hit ratios".to_owned(),
             Some(error) => format!(
-                "; hit ratios of lru are expected to be off by about {:.1} points at {} {what} of the whole and more",
+                "; the curve of lru is expected to be off by about {:.1} points at {} {what} of the whole and more",
                 100.0 * error,
                 curve.resolution
             ),
         };
         format!(
-            "the sample has {} {what} and {} of {} references{error}",
+            "the sample has {} {what} and {} of {} references{error}{}",
             curve.sampled_blocks,
             curve.sampled_references,
-            self.whole.references()
+            self.whole.references(),
+            self.imbalance(curve.sampled_references)
+        )
+    }
+
+    /// The greatest error of a replay because too many or too few of the hottest keys are in the sample, in words. The
+    /// curve of a sample is corrected for that ([`Shards`]), a replay is not.
+    fn imbalance(&self, sampled_references: u64) -> String {
+        let average = self.rate * self.whole.references() as f64;
+        let share = sampled_references as f64 / average.max(1.0);
+        let points = 100.0 * (share - 1.0).abs() / share.max(1.0);
+        if points < 0.1 {
+            return String::new();
+        }
+        let remedy =
+            if points < UNBALANCED { "" } else { "; use curve --sample, which corrects this, or another seed" };
+        format!(
+            "; a replay may be off by up to {points:.1} points more, because the sample has {share:.2} times the \
+             references of an average one{remedy}"
         )
     }
 
