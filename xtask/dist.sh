@@ -48,7 +48,7 @@ check() {
 
 try() {
     [ "$(id -u)" = 0 ] || skip "it takes root to make a root file system"
-    command -v debootstrap >/dev/null || skip "there is no debootstrap here"
+    command -v debootstrap >/dev/null || skip "debootstrap is missing"
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
     mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" 'Component: main' 'Created-By: Packages' | head -n 1)
     [ -n "$mirror" ] || skip "apt names no archive of Debian"

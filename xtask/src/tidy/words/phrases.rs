@@ -80,7 +80,7 @@ mod tests {
             "Users who read this may stop.",
             "Who asks?",
             "What is dirty?",
-            "There is no cache.",
+            "There is no longer a cache.",
             "It is no longer resident.",
             "Call `nobody`.",
             "```\nnobody\n```",
