@@ -3,7 +3,7 @@
 use super::super::Finding;
 use super::prose::Sentence;
 
-/// The rules: an advice a line, its phrases indented below, and sentences that break it behind `>`.
+/// The rules: an advice a line, its phrases indented below, sentences that break it behind `>`, or keep it behind `<`.
 ///
 /// A phrase is a list of words with alternatives: `|` separates them, `^` in front means the start of a sentence that
 /// is not a question, and `!` in front means any word but these.
@@ -13,7 +13,7 @@ const RULES: &str = include_str!("../../../phrases.txt");
 fn phrases() -> impl Iterator<Item = (&'static str, &'static str)> {
     let advise = |advice: &mut &'static str, line: &'static str| match line.strip_prefix("    ") {
         Some(phrase) => Some(Some((*advice, phrase))),
-        None if line.starts_with('>') => Some(None),
+        None if line.starts_with(['<', '>']) => Some(None),
         None => {
             *advice = line;
             Some(None)
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn each_rule_finds_its_construction() {
         let examples: Vec<&str> = RULES.lines().filter_map(|line| line.strip_prefix("> ")).collect();
-        assert!(examples.len() >= RULES.lines().filter(|line| !line.starts_with([' ', '>'])).count());
+        assert!(examples.len() >= RULES.lines().filter(|line| !line.starts_with([' ', '<', '>'])).count());
         for text in examples {
             assert_eq!(found(text), 1, "{text}");
         }
@@ -76,11 +76,13 @@ mod tests {
 
     #[test]
     fn plain_english_passes() {
+        for text in RULES.lines().filter_map(|line| line.strip_prefix("< ")) {
+            assert_eq!(found(text), 0, "{text}");
+        }
         for text in [
             "Users who read this may stop.",
             "Who asks?",
             "What is dirty?",
-            "There is no longer a cache.",
             "It is no longer resident.",
             "Call `nobody`.",
             "```\nnobody\n```",
