@@ -24,6 +24,8 @@ pub(super) enum Clock {
     Epoch(u64),
     /// Nanoseconds since midnight (`-t`, `-tt`).
     Day(u64),
+    /// Time since the line before (`-r`), which does not say when a call began.
+    Relative,
 }
 
 /// The content of a line.
@@ -43,14 +45,22 @@ pub(super) enum Event<'a> {
     Aside,
 }
 
+/// Nanoseconds below which a padded time is the time since the line before (`-r`): strace pads no others.
+const RELATIVE: u64 = 1000 * 1_000_000_000;
+
 /// What strace says about itself, or about processes that come and go, at the start of a line.
 const ASIDES: [&[u8]; 4] = [b"--- ", b"strace: ", b"[ Process ", b"Process "];
 
 impl<'a> Line<'a> {
     /// Takes a line apart.
     pub(super) fn parse(line: &'a [u8]) -> Result<Line<'a>, Malformed> {
-        let (pid, rest) = pid_column(line.trim_ascii())?;
-        let (time, rest) = time_column(rest)?;
+        let line = line.trim_ascii_end();
+        let (pid, rest) = pid_column(line.trim_ascii_start())?;
+        let is_padded = line[..line.len() - rest.len()].ends_with(b"    ");
+        let (mut time, rest) = time_column(rest)?;
+        if is_padded && matches!(time, Some(Clock::Epoch(time)) if time < RELATIVE) {
+            time = Some(Clock::Relative);
+        }
         Ok(Line { pid, time, event: Event::parse(rest)? })
     }
 
@@ -192,6 +202,18 @@ mod tests {
         ];
         for (line, pid, time) in cases {
             assert_eq!(parse(line), Line { pid, time, event: event() }, "{line}");
+        }
+    }
+
+    #[test]
+    fn padded_times_are_relative() {
+        for line in
+            ["     0.000148 close(3) = 0", "25649      0.000000 close(3) = 0", "[pid 17]    12.500000 close(3) = 0"]
+        {
+            assert_eq!(parse(line).time, Some(Clock::Relative), "{line}");
+        }
+        for line in ["7     1795225737.545528 close(3) = 0", "7  1795225737.545528 close(3) = 0"] {
+            assert_eq!(parse(line).time, Some(Clock::Epoch(1_795_225_737_545_528_000)), "{line}");
         }
     }
 

@@ -33,7 +33,7 @@ impl Story {
 
     /// Follows the event of a line.
     pub(super) fn follow(&mut self, line: &Line, batch: &mut Batch) -> Result<(), Malformed> {
-        let time = line.time.map_or(0, |clock| self.clock.since_first(clock));
+        let time = line.time.map_or(Ok(0), |clock| self.clock.since_first(clock))?;
         let mut scene = Scene { pid: line.pid, time, told: Default::default(), batch };
         match line.event {
             Event::Call { name, text } => self.model.call(&mut scene, name, &Call::parse(text)?)?,
@@ -104,7 +104,7 @@ struct Epoch {
 }
 
 impl Epoch {
-    fn since_first(&mut self, clock: Clock) -> u64 {
+    fn since_first(&mut self, clock: Clock) -> Result<u64, Malformed> {
         let now = match clock {
             Clock::Epoch(now) => now,
             Clock::Day(time) => {
@@ -114,8 +114,11 @@ impl Epoch {
                 }
                 time + self.days
             }
+            Clock::Relative => {
+                return Err("relative times (`strace -r`) do not say when a call began; record with -ttt".into());
+            }
         };
         self.last = now;
-        now.saturating_sub(*self.first.get_or_insert(now))
+        Ok(now.saturating_sub(*self.first.get_or_insert(now)))
     }
 }
