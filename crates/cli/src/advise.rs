@@ -87,7 +87,9 @@ impl Advise {
         let page = self.report.prepare(&self.traces)?;
         let advisor = self.advisor()?;
         let opener = self.read.opener()?;
-        let recorded = (!self.command.is_empty()).then(|| recorded::record(&self.command)).transpose()?;
+        let is_for_programs = self.json.as_deref() == Some(Path::new("-"));
+        let recorded =
+            (!self.command.is_empty()).then(|| recorded::record(&self.command, is_for_programs)).transpose()?;
         let traces = match &recorded {
             Some(recorded) => vec![recorded.trace.clone()],
             None => self.traces.clone(),
@@ -105,7 +107,7 @@ impl Advise {
                 advice.trace.clone_from(command);
             }
             let steps = steps::next(&advice, &inspection, &self.trace(path, command.is_some()), command.as_deref());
-            if self.json.as_deref() != Some(Path::new("-")) {
+            if !is_for_programs {
                 Failure::shown(show(&advice, &steps), page.is_some() || self.json.is_some())?;
             }
             all.push((advice, steps));

@@ -1,7 +1,7 @@
 //! `hotset steer`: the kernel's page cache under a policy.
 
 pub(crate) mod feeding;
-mod proved;
+pub(crate) mod proved;
 pub(crate) mod running;
 pub(crate) mod shown;
 pub(crate) mod words;
@@ -182,7 +182,7 @@ pub(crate) fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {
 }
 
 /// Makes sure that no other process steers the files at `place`.
-fn claimed(place: &Path) -> Result<Claim, Failure> {
+pub(crate) fn claimed(place: &Path) -> Result<Claim, Failure> {
     let shown = place.display();
     let failed = |error| Failure::Work(format!("cannot check whether {shown} is already steered: {error}"));
     let about = fs::metadata(place).map_err(failed)?;

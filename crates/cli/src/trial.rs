@@ -2,17 +2,21 @@
 
 mod command;
 mod files;
+mod mounted;
 mod runs;
+mod service;
 mod words;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
+use hotset_mount::is_remote;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -33,22 +37,26 @@ const LEAST: u64 = 1 << 20;
 Examples:
   hotset try --memory 256M data -- ./train.py data
   hotset try --memory 512M --policy lirs,arc --runs 5 --yes -- sh -c 'grep -r word .'
+  hotset try /var/lib/postgresql --cgroup /system.slice/postgresql.service --budget 30m
 
-The first run checks the command and is not counted. Each round then runs it once per candidate: the kernel alone, the kernel steered by each policy, and twice the memory. Before each run the files below the directories leave the page cache. A command that fails, changes those files or its output, needs a terminal, or leaves processes behind is refused with a reason. It needs root or the capabilities of `hotset steer`. For a service that runs, use `hotset steer DIR --cgroup NAME --prove`.")]
+The first run checks the command and is not counted. Each round then runs it once per candidate: the kernel alone, the kernel steered by each policy, a mount if DIR is on a network or FUSE file system, and twice the memory. Before each run the files below the directories leave the page cache. A command that fails, changes those files or its output, needs a terminal, or leaves processes behind is refused with a reason. With --cgroup no command is run: phases of steering and of the plain kernel alternate for a running service. It needs root or the capabilities of `hotset steer`.")]
 pub(crate) struct Try {
     /// Directories whose files are read [default: the working directory]
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
     /// Memory limit of the command
-    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, default_value = "256M")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, default_value = "256M", conflicts_with = "cgroup")]
     memory: u64,
     /// Policies that steer the kernel
     #[arg(short, long, value_name = "LIST", default_value = "lirs,arc")]
     policy: String,
+    /// Control group of a running service: phases of steering and of the plain kernel alternate, and no command is run
+    #[arg(long, value_name = "CGROUP", conflicts_with = "command", required_unless_present = "command")]
+    cgroup: Option<PathBuf>,
     /// Runs of each candidate
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=100))]
+    #[arg(long, value_name = "N", conflicts_with = "cgroup", default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=100))]
     runs: u64,
-    /// Time for all runs; rounds that do not fit are left out
+    /// Time for all runs; rounds that do not fit are left out. With --cgroup, the time in which all policies are tried
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
     budget: Duration,
     /// Do not ask before the first run
@@ -58,7 +66,7 @@ pub(crate) struct Try {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -84,15 +92,23 @@ struct Trial {
 
 impl Try {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let candidates = self.candidates()?;
+        if let Some(cgroup) = &self.cgroup {
+            return self.service(cgroup);
+        }
+        let mut candidates = self.candidates()?;
         let here = [PathBuf::from(".")];
         let directories = canonical(if self.directories.is_empty() { &here } else { &self.directories })?;
         let typed = typed(&self.command);
-        self.ask(candidates.len() as u64 * self.runs + 1, &typed)?;
+        // A mount is tried where each request takes a round trip.
+        let can_mount = matches!(&directories[..], [one] if is_remote(one).unwrap_or(false));
+        self.ask((candidates.len() as u64 + u64::from(can_mount)) * self.runs + 1, &typed)?;
         let _claims = claims(&directories)?;
         let mut runner = Runner::new(&self.command, self.memory, &directories, self.budget)?;
         let first = runner.first().map_err(|stop| self.stopped(stop, "one run"))?;
-        if first.read_bytes >= LEAST {
+        if can_mount {
+            self.add_mount(&mut candidates, first.own_bytes)?;
+        }
+        if first.read_bytes.is_none_or(|bytes| bytes >= LEAST) {
             self.rounds(&mut runner, &candidates)?;
         }
         let outcomes = runner.outcomes(&candidates);
@@ -115,16 +131,36 @@ impl Try {
 
     /// The candidates, each of which can be run here.
     fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
-        let mut candidates = vec![Candidate::Kernel];
+        let steered = self.steered()?.into_iter().map(Candidate::Steered);
+        let more = Candidate::Memory(self.memory.saturating_mul(2));
+        Ok(iter::once(Candidate::Kernel).chain(steered).chain([more]).collect())
+    }
+
+    /// The policies, each of which can steer the kernel here.
+    fn steered(&self) -> Result<Vec<PolicySpec>, Failure> {
         let policies = PolicySpec::parse_list(&self.policy);
-        for policy in policies.map_err(|error| Failure::spec("--policy", &self.policy, &error))? {
+        let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+        let can_steer = |policy: PolicySpec| {
             let policy = policy.set_in(Setting::Serving);
             feeding::feed(&policy, runs::BLOCK, false)
                 .map_err(|why| Failure::Work(format!("steering cannot be tried: {why}")))?;
-            candidates.push(Candidate::Steered(policy));
+            Ok(policy)
+        };
+        policies.into_iter().map(can_steer).collect()
+    }
+
+    /// Adds the mount before the candidate with more memory, if the command leaves enough memory for its cache.
+    fn add_mount(&self, candidates: &mut Vec<Candidate>, own_bytes: u64) -> Result<(), Failure> {
+        match mounted::cache_bytes(self.memory, own_bytes) {
+            Some(bytes) => candidates.insert(candidates.len() - 1, Candidate::Mounted(bytes)),
+            None => writeln!(
+                stderr(),
+                "hotset: no mount is tried: the command needs {} of {}, and a mount at least 64M beside it",
+                human::bytes(own_bytes),
+                human::bytes(self.memory)
+            )?,
         }
-        candidates.push(Candidate::Memory(self.memory.saturating_mul(2)));
-        Ok(candidates)
+        Ok(())
     }
 
     /// Asks whether the command may run so often.

@@ -317,3 +317,16 @@ fn a_database_is_compared_with_its_own_buffers() {
     let trace = workload("lu");
     assert!(self::advice(&[&trace])["beside"].is_null(), "no database");
 }
+
+/// The command's own output would break the JSON.
+#[test]
+fn json_on_standard_output_is_alone() {
+    let folder = Folder::new();
+    let file = folder.file("data", "x".repeat(1 << 20));
+    let run = hotset(&["advise", "--json", "-", "--", "sh", "-c", &format!("cat {file} | wc -c; echo done")]);
+    if run.status != 0 {
+        return println!("NOT RUN: {}", run.err);
+    }
+    let told: serde_json::Value = serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {run:?}"));
+    assert!(told["finding"].is_string() && run.err.contains("1048576\ndone\n"), "{run:?}");
+}

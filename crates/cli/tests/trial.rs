@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use support::mounted::{Mount, can_mount};
 use support::{Folder, Run, command, exists, hotset};
 
 /// True if the machine does not permit the run; says so.
@@ -130,4 +131,72 @@ fn more_memory_is_measured_on_a_loop() {
     assert!(candidates[1]["runs"].as_array().unwrap().iter().all(|run| run["reason"].is_string()), "{told}");
     assert!(candidates.iter().all(|one| one["runs"].as_array().unwrap().len() == 2), "{told}");
     assert_eq!((&told["rounds"], told["best"].is_null()), (&2.into(), told["permanent"].is_null()));
+}
+
+/// A mount is a candidate where a program serves the files. The kernel does not count what is read there.
+#[test]
+fn a_mount_is_tried_on_a_slow_source() {
+    if !can_mount() {
+        return;
+    }
+    let source = Mount::new(&["--memory", "0", "--mode", "fast"]);
+    fs::write(source.source("data"), "x".repeat(4 << 20)).unwrap();
+    let at = source.at("").display().to_string();
+    let all = ["try", &at, "--policy", "lirs", "--yes", "--runs", "2", "--json", "-"];
+    let try_with = |memory: &str| {
+        let options = [&all[..], &["--memory", memory, "--", "sh", "-c", "cd -P . && cat data | wc -c"]].concat();
+        let child = command(&options).current_dir(&at).spawn().unwrap();
+        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Run { status: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    };
+    let run = try_with("96M");
+    if cannot(&run) {
+        return;
+    }
+    let told = run.rows().remove(0);
+    let candidates = told["candidates"].as_array().unwrap();
+    let names: Vec<&str> = candidates.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["as it is", "steer lirs", "mount", "memory 192M"], "{told}");
+    assert!(candidates.iter().all(|one| one["read_bytes"].is_null()), "{told}");
+    let run = try_with("40M");
+    assert!(run.err.contains("no mount is tried: the command needs"), "{run:?}");
+    assert!(!run.out.contains("\"mount\""), "{run:?}");
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!mounts.contains("hotset-try-"), "a mount is still there: {mounts}");
+}
+
+/// A service is not run: phases alternate until the budget is over.
+#[test]
+fn a_service_is_tried_by_its_control_group() {
+    let folder = Folder::new();
+    let here = folder.path("");
+    let refused = |arguments: &[&str]| {
+        let run = hotset(&[&["try"], arguments].concat());
+        assert!(run.status == 2 && run.out.is_empty(), "{run:?}");
+        run.err
+    };
+    assert!(refused(&[&here]).contains("--cgroup"));
+    assert!(refused(&["--cgroup", "batch"]).contains("no directories"));
+    assert!(refused(&[&here, "--cgroup", "batch", "--", "true"]).contains("cannot be used with"));
+    let root = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"]
+        .into_iter()
+        .find(|root| exists(&format!("{root}/memory.limit_in_bytes")) || exists(&format!("{root}/cgroup.controllers")));
+    let Some(root) = root else { return };
+    let (name, limit) = (format!("hotset-service-{}", std::process::id()), "memory.limit_in_bytes");
+    let group = format!("{root}/{name}");
+    let limit = if exists(&format!("{root}/{limit}")) { limit } else { "memory.max" };
+    if let Err(error) = fs::create_dir(&group).and_then(|()| fs::write(format!("{group}/{limit}"), "67108864")) {
+        return println!("NOT RUN: {error}");
+    }
+    let run = hotset(&["try", &here, "--cgroup", &group, "--policy", "lirs,arc", "--budget", "2s", "--json", "-"]);
+    let missing = hotset(&["try", &here, "--cgroup", &format!("{group}/absent"), "--budget", "2s"]);
+    fs::remove_dir(&group).unwrap();
+    if cannot(&run) {
+        return;
+    }
+    let told: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+    assert!(told["conclusion"].as_str().unwrap().starts_with("No conclusion: too few phases"), "{told}");
+    assert!(told["candidates"].as_array().unwrap().len() == 2 && told["best"].is_null(), "{told}");
+    assert!(missing.status != 0 && missing.err.contains("absent"), "{missing:?}");
 }

@@ -256,6 +256,15 @@ impl Made {
         }
     }
 
+    /// Bytes that its processes need for themselves: the page cache does not count.
+    ///
+    /// # Errors
+    ///
+    /// The group is gone.
+    pub fn own_bytes(&self) -> io::Result<u64> {
+        self.group.unreclaimable()
+    }
+
     /// Drops the page cache of a group without processes.
     pub fn drop_cache(&self) {
         // The pages stay where the kernel refuses, as those of any program that has ended.

@@ -1,7 +1,8 @@
 //! The recording of a command for advice. It is removed with its directory.
 
 use std::ffi::OsString;
-use std::io::{Write, stderr};
+use std::io::{self, Write, stderr};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use hotset_capture::record::{KernelRecorder, RecordError, Recorder, Subject};
@@ -21,9 +22,29 @@ pub(super) struct Recorded {
     _folder: TempDir,
 }
 
+/// Sends standard output to standard error while it lives.
+struct Diverted(OwnedFd);
+
+impl Diverted {
+    fn new() -> io::Result<Diverted> {
+        let output = rustix::io::dup(rustix::stdio::stdout())?;
+        rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+        Ok(Diverted(output))
+    }
+}
+
+impl Drop for Diverted {
+    fn drop(&mut self) {
+        // Both descriptors are open.
+        let _ = rustix::stdio::dup2_stdout(&self.0);
+    }
+}
+
 /// Records a command by BPF with its mapped pages, else by strace. If the command fails, so does the advice, with
-/// its status.
-pub(super) fn record(command: &[OsString]) -> Result<Recorded, Failure> {
+/// its status. With `diverts`, the command prints to standard error, so that standard output has the advice alone.
+pub(super) fn record(command: &[OsString], diverts: bool) -> Result<Recorded, Failure> {
+    let diverted = diverts.then(Diverted::new).transpose();
+    let _diverted = diverted.map_err(|error| Failure::Work(format!("cannot divert standard output: {error}")))?;
     let folder = tempfile::Builder::new().prefix("hotset-advise-").tempdir();
     let folder = folder.map_err(|error| Failure::Work(format!("cannot make a directory for the trace: {error}")))?;
     let trace = folder.path().join(RECORDED);

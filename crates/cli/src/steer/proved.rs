@@ -5,7 +5,7 @@ use hotset_steer::{Gain, Proven, SHORTEST, TURNS, Verdict};
 use crate::output::human;
 
 /// Returns the lines of the result.
-pub(super) fn lines(proof: &Proven) -> Vec<String> {
+pub(crate) fn lines(proof: &Proven) -> Vec<String> {
     let Some(read) = proof.read else {
         return vec![format!(
             "no result: no pair of phases was completed; run for longer (a phase takes {TURNS} turns of the cache, at least {} s)",

@@ -10,11 +10,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_steer::{Made, Session};
+use hotset_steer::{Made, Report, Session};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
+use super::mounted::Running;
 use super::runs::Stop;
 use crate::failure::Failure;
 use crate::record::status;
@@ -32,8 +33,11 @@ const KEPT: usize = 4096;
 pub(super) struct Run {
     /// Wall time.
     pub seconds: f64,
-    /// Bytes read from storage by the command, and by prefetches for it.
-    pub read_bytes: u64,
+    /// Bytes read from storage by the command, and by prefetches for it; absent where the kernel does not count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<u64>,
+    /// The most memory that its processes themselves had, by a look every 10 ms.
+    pub own_bytes: u64,
     /// Seconds in which the kernel was steered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds_steered: Option<f64>,
@@ -54,11 +58,39 @@ pub(super) struct Ended {
     pub left: usize,
 }
 
+/// What runs beside the command.
+pub(super) enum Beside {
+    Nothing,
+    /// Steers the kernel.
+    Session(Box<Session>),
+    /// Serves the directory.
+    Mount(Running),
+}
+
+impl Beside {
+    fn step(&mut self) -> Result<(), Failure> {
+        match self {
+            Beside::Session(session) => drop(session.step(STEP).map_err(Failure::from)?),
+            Beside::Nothing | Beside::Mount(_) => thread::sleep(STEP),
+        }
+        Ok(())
+    }
+
+    /// Ends, and returns the report of a session.
+    fn end(self) -> Result<Option<Report>, Failure> {
+        match self {
+            Beside::Nothing => Ok(None),
+            Beside::Session(mut session) => Ok(Some(session.finish())),
+            Beside::Mount(running) => running.end().map(|()| None),
+        }
+    }
+}
+
 /// Runs the command in the group, which has no process afterwards.
 pub(super) fn run(
     command: &[OsString],
     made: &Made,
-    mut session: Option<Session>,
+    mut beside: Beside,
     deadline: Instant,
     asked: &Asked,
 ) -> Result<Ended, Stop> {
@@ -74,19 +106,21 @@ pub(super) fn run(
         .map_err(|error| Failure::Work(format!("cannot run {}: {error}", program.display())))?;
     let output = in_background(child.stdout.take(), digest);
     let errors = in_background(child.stderr.take(), tail);
-    let ended = wait(&mut child, session.as_mut(), deadline, asked);
+    let ended = wait(&mut child, made, &mut beside, deadline, asked);
     let seconds = began.elapsed().as_secs_f64();
     if ended.is_err() {
         made.kill();
         child.wait().map_err(failed)?;
     }
-    let report = session.map(|mut session| session.finish());
+    let report = beside.end()?;
     let left = left(made);
     made.kill();
-    let status = status(ended?);
+    let (ended, own_bytes) = ended?;
+    let status = status(ended);
     let run = Run {
         seconds,
-        read_bytes: read_bytes()?.saturating_sub(before),
+        read_bytes: Some(read_bytes()?.saturating_sub(before)),
+        own_bytes,
         seconds_steered: report.as_ref().map(|report| report.seconds_steered),
         reason: report.map(|report| report.reason),
     };
@@ -94,20 +128,21 @@ pub(super) fn run(
 }
 
 /// Waits for the command until the budget is used up, a signal asks for the end, or the terminal stops the command.
+/// Returns also the most memory that the processes in the group themselves had.
 fn wait(
     child: &mut Child,
-    mut session: Option<&mut Session>,
+    made: &Made,
+    beside: &mut Beside,
     deadline: Instant,
     asked: &Asked,
-) -> Result<ExitStatus, Stop> {
+) -> Result<(ExitStatus, u64), Stop> {
     let pid = Pid::from_raw(child.id() as i32);
+    let mut own_bytes = 0;
     loop {
-        match session.as_mut() {
-            Some(session) => drop(session.step(STEP).map_err(Failure::from)?),
-            None => thread::sleep(STEP),
-        }
+        own_bytes = own_bytes.max(made.own_bytes().map_err(failed)?);
+        beside.step()?;
         if let Some(ended) = child.try_wait().map_err(failed)? {
-            return Ok(ended);
+            return Ok((ended, own_bytes));
         }
         let stopped = pid.map(|pid| waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG));
         if let Some(Ok(Some(_))) = stopped {

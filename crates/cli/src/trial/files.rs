@@ -50,6 +50,21 @@ pub(super) fn stamps(directories: &[PathBuf]) -> Result<Stamps, Failure> {
     Ok(stamps)
 }
 
+/// True if the kernel counts what is read from storage of all these directories. It does not where a program or the
+/// host of a virtual machine serves them.
+pub(super) fn is_counted(directories: &[PathBuf]) -> Result<bool, Failure> {
+    const FUSE: u64 = 0x6573_5546;
+    const NINE_P: u64 = 0x0102_1997;
+    for directory in directories {
+        let system = rustix::fs::statfs(directory)
+            .map_err(|error| Failure::Work(format!("{}: {error}", directory.display())))?;
+        if [FUSE, NINE_P].contains(&(system.f_type as u64)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Drops the files from the page cache. Returns the bytes that stay, since another process has them mapped or locked.
 pub(super) fn drop_from_page_cache(stamps: &Stamps) -> Result<u64, Failure> {
     let mut stay = 0;

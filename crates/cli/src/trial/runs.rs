@@ -1,5 +1,6 @@
 //! Rounds: each runs the command once under each candidate.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
@@ -10,8 +11,9 @@ use hotset_core::policy::PolicySpec;
 use hotset_steer::{Cgroup, Gain, Hierarchy, Session, Settings, SteerError, Telling, When, paired};
 use serde::Serialize;
 
-use super::command::{self, Ended, Run};
+use super::command::{self, Beside, Ended, Run};
 use super::files::{self, Stamps};
+use super::mounted::Running;
 use crate::failure::Failure;
 use crate::output::human;
 use crate::steer::feeding::{feed, naming};
@@ -30,6 +32,8 @@ pub(super) enum Candidate {
     Kernel,
     /// The kernel steered by a policy.
     Steered(PolicySpec),
+    /// A mount with a cache of so many bytes, under the same limit.
+    Mounted(u64),
     /// The kernel alone under this limit.
     Memory(u64),
 }
@@ -39,6 +43,7 @@ impl fmt::Display for Candidate {
         match self {
             Candidate::Kernel => write!(out, "as it is"),
             Candidate::Steered(policy) => write!(out, "steer {policy}"),
+            Candidate::Mounted(_) => out.write_str("mount"),
             Candidate::Memory(bytes) => write!(out, "memory {}", human::bytes(*bytes)),
         }
     }
@@ -70,8 +75,9 @@ pub(super) struct Outcome {
     pub runs: Vec<Run>,
     /// Seconds.
     pub seconds: Gain,
-    /// Bytes read from storage.
-    pub read_bytes: Gain,
+    /// Bytes read from storage; absent where the kernel does not count them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_bytes: Option<Gain>,
 }
 
 /// Runs the command.
@@ -80,6 +86,8 @@ pub(super) struct Runner<'a> {
     memory: u64,
     directories: &'a [PathBuf],
     stamps: Stamps,
+    /// The kernel counts what is read from storage.
+    is_counted: bool,
     deadline: Instant,
     asked: Asked,
     /// Complete rounds: a run of each candidate.
@@ -97,9 +105,9 @@ impl<'a> Runner<'a> {
         budget: Duration,
     ) -> Result<Runner<'a>, Failure> {
         let (stamps, asked) = (files::stamps(directories)?, Asked::new()?);
-        let deadline = Instant::now() + budget;
+        let (deadline, is_counted) = (Instant::now() + budget, files::is_counted(directories)?);
         let (rounds, output, longest) = (Vec::new(), None, Duration::ZERO);
-        Ok(Runner { command, memory, directories, stamps, deadline, asked, rounds, output, longest })
+        Ok(Runner { command, memory, directories, stamps, is_counted, deadline, asked, rounds, output, longest })
     }
 
     /// Number of complete rounds.
@@ -148,16 +156,16 @@ impl<'a> Runner<'a> {
 
     /// Gains over the first candidate; empty without a round.
     pub fn outcomes(&self, candidates: &[Candidate]) -> Vec<Outcome> {
-        let gain = |at: usize, figure: &dyn Fn(&Run) -> f64| {
-            let pairs = self.rounds.iter().map(|runs| (figure(&runs[0]), figure(&runs[at])));
-            paired(&pairs.collect::<Vec<_>>())
+        let gain = |at: usize, figure: &dyn Fn(&Run) -> Option<f64>| {
+            let pairs = self.rounds.iter().map(|runs| Some((figure(&runs[0])?, figure(&runs[at])?)));
+            paired(&pairs.collect::<Option<Vec<_>>>()?)
         };
         let outcome = |(at, candidate): (usize, &Candidate)| {
             Some(Outcome {
                 name: candidate.to_string(),
                 runs: self.rounds.iter().map(|runs| runs[at].clone()).collect(),
-                seconds: gain(at, &|run| run.seconds)?,
-                read_bytes: gain(at, &|run| run.read_bytes as f64)?,
+                seconds: gain(at, &|run| Some(run.seconds))?,
+                read_bytes: gain(at, &|run| Some(run.read_bytes? as f64)),
             })
         };
         candidates.iter().enumerate().filter_map(outcome).collect()
@@ -171,34 +179,25 @@ impl<'a> Runner<'a> {
         files::drop_from_page_cache(&self.stamps)?;
         let limit = if let Candidate::Memory(bytes) = candidate { *bytes } else { self.memory };
         let made = Hierarchy::find()?.make(&format!("hotset-try-{}", std::process::id()), limit)?;
-        let session = match candidate {
-            Candidate::Steered(policy) => self.session(policy, made.group()).map(Some),
-            _ => Ok(None),
+        let beside = match candidate {
+            Candidate::Steered(policy) => session(policy, made.group(), self.directories, When::Pays)
+                .map(|session| Beside::Session(Box::new(session))),
+            Candidate::Mounted(bytes) => Running::start(&self.directories[0], *bytes, &made).map(Beside::Mount),
+            Candidate::Kernel | Candidate::Memory(_) => Ok(Beside::Nothing),
         };
-        let ended = session
-            .map_err(Stop::from)
-            .and_then(|session| command::run(self.command, &made, session, self.deadline, &self.asked));
+        let ended = beside.map_err(Stop::from).and_then(|beside| {
+            let command = match &beside {
+                Beside::Mount(running) => Cow::Owned(running.bound(self.command)),
+                _ => Cow::Borrowed(self.command),
+            };
+            command::run(&command, &made, beside, self.deadline, &self.asked)
+        });
         let removed = made.remove();
-        let ended = ended?;
+        let mut ended = ended?;
         removed?;
         self.check(&ended)?;
+        ended.run.read_bytes = ended.run.read_bytes.filter(|_| self.is_counted);
         Ok(ended.run)
-    }
-
-    fn session(&self, policy: &PolicySpec, group: &Cgroup) -> Result<Session, Failure> {
-        let feed =
-            feed(policy, BLOCK, false).map_err(|why| Failure::Work(format!("steering cannot be tried: {why}")))?;
-        let settings = Settings {
-            policy: policy.clone(),
-            block: BLOCK,
-            memory: None,
-            group: Some(group.clone()),
-            directories: self.directories.to_vec(),
-            when: When::Pays,
-            fetcher: fetcher(),
-        };
-        let telling = Telling { rules: None, naming: naming(policy, hotset_mount::AppBy::Exe) };
-        Ok(Session::new(settings, telling, feed)?)
     }
 
     /// Refuses a command whose runs cannot be compared.
@@ -238,4 +237,25 @@ impl<'a> Runner<'a> {
         }
         Ok(())
     }
+}
+
+/// A session that steers the reads of the programs in a group.
+pub(super) fn session(
+    policy: &PolicySpec,
+    group: &Cgroup,
+    directories: &[PathBuf],
+    when: When,
+) -> Result<Session, Failure> {
+    let feed = feed(policy, BLOCK, false).map_err(|why| Failure::Work(format!("steering cannot be tried: {why}")))?;
+    let settings = Settings {
+        policy: policy.clone(),
+        block: BLOCK,
+        memory: None,
+        group: Some(group.clone()),
+        directories: directories.to_vec(),
+        when,
+        fetcher: fetcher(),
+    };
+    let telling = Telling { rules: None, naming: naming(policy, hotset_mount::AppBy::Exe) };
+    Ok(Session::new(settings, telling, feed)?)
 }

@@ -23,7 +23,8 @@ pub(super) fn table(outcomes: &[Outcome]) -> Table {
             [show(gain.steered), if at == 0 { String::new() } else { format!("{}{half}", show(gain.saved)) }]
         };
         let seconds = of(&outcome.seconds, &|seconds| format!("{seconds:.2}"));
-        let cells = [seconds, of(&outcome.read_bytes, &bytes)].concat();
+        let unknown = || ["not counted".to_owned(), String::new()];
+        let cells = [seconds, outcome.read_bytes.as_ref().map_or_else(unknown, |read| of(read, &bytes))].concat();
         table.add_row(std::iter::once(outcome.name.clone()).chain(cells));
     }
     table
@@ -42,13 +43,18 @@ fn is_gain(gain: &Gain) -> bool {
 pub(super) fn reads_nothing(first: &Run) -> String {
     format!(
         "Nothing helps: with its files dropped from the page cache the command still reads only {} from storage in {:.2} s. If it reads files elsewhere, name their directories.",
-        human::bytes(first.read_bytes),
+        human::bytes(first.read_bytes.unwrap_or(0)),
         first.seconds
     )
 }
 
+/// True if a candidate saves significantly many seconds, and bytes from storage where they are counted.
+fn gains(outcome: &Outcome) -> bool {
+    is_gain(&outcome.seconds) && outcome.read_bytes.as_ref().is_none_or(is_gain)
+}
+
 /// What to do, in a sentence or two, and the candidate to keep: the one that saves most seconds, if that is significant
-/// and comes with fewer bytes from storage. More memory is recommended only where steering gains nothing.
+/// and comes with fewer bytes from storage where they are counted. More memory is recommended only where steering gains nothing.
 pub(super) fn conclusion<'a>(
     outcomes: &[Outcome],
     candidates: &'a [Candidate],
@@ -60,22 +66,22 @@ pub(super) fn conclusion<'a>(
     }
     let best = |is_memory: bool| {
         let these = all().filter(|(candidate, _)| matches!(candidate, Candidate::Memory(_)) == is_memory);
-        let gained = these.filter(|(_, outcome)| is_gain(&outcome.seconds) && is_gain(&outcome.read_bytes));
+        let gained = these.filter(|(_, outcome)| gains(outcome));
         gained.max_by(|one, other| one.1.seconds.saved.total_cmp(&other.1.seconds.saved))
     };
     let saves = |outcome: &Outcome| {
         let Gain { saved, kernel, .. } = outcome.seconds;
         format!("saves {saved:.2} of {kernel:.2} s ({} %)", human::percent(saved / kernel))
     };
-    let [steer, memory] = [best(false), best(true)];
-    match (steer, memory) {
+    let [changed, memory] = [best(false), best(true)];
+    match (changed, memory) {
         (Some((candidate, outcome)), memory) => {
             let more = memory.map_or(String::new(), |(_, memory)| format!(" {} {}.", memory.name, saves(memory)));
             (format!("Use {}: it {}.{more}", outcome.name, saves(outcome)), Some(candidate))
         }
         (None, Some((candidate, outcome))) => {
             let why = idle(outcomes).map_or(String::new(), |why| format!(" {why}"));
-            (format!("Use {}: it {}. Steering does not help.{why}", outcome.name, saves(outcome)), Some(candidate))
+            (format!("Use {}: it {}. No policy helps.{why}", outcome.name, saves(outcome)), Some(candidate))
         }
         (None, None) => (nothing(outcomes, files_bytes), None),
     }
@@ -83,15 +89,19 @@ pub(super) fn conclusion<'a>(
 
 /// Why nothing helps.
 fn nothing(outcomes: &[Outcome], files_bytes: u64) -> String {
-    let read = outcomes[0].read_bytes.kernel;
-    let fewer = outcomes.iter().skip(1).filter(|outcome| is_gain(&outcome.read_bytes));
-    if let Some(outcome) = fewer.max_by(|one, other| one.read_bytes.saved.total_cmp(&other.read_bytes.saved)) {
+    let idle = || idle(outcomes).map_or(String::new(), |why| format!(" {why}"));
+    let Some(read) = outcomes[0].read_bytes.as_ref().map(|read| read.kernel) else {
+        return format!("Nothing helps: no candidate is significantly faster, by 5 % at least.{}", idle());
+    };
+    let fewer = outcomes.iter().skip(1).filter_map(|outcome| Some((outcome, outcome.read_bytes.as_ref()?)));
+    let fewer = fewer.filter(|(_, read)| is_gain(read));
+    if let Some((outcome, fewer)) = fewer.max_by(|one, other| one.1.saved.total_cmp(&other.1.saved)) {
         let Gain { saved, half, .. } = outcome.seconds;
         let half = half.map_or(String::new(), |half| format!(" ± {half:.2}"));
         return format!(
             "No significant gain: {} reads {} less from storage, but the time saved, {saved:.2}{half} s, is not significant or below 5 %: storage hardly limits this command here. More --runs narrow the interval.",
             outcome.name,
-            bytes(outcome.read_bytes.saved)
+            bytes(fewer.saved)
         );
     }
     let mut text = format!("Nothing helps: no candidate reads significantly less than {} from storage", bytes(read));
@@ -99,13 +109,10 @@ fn nothing(outcomes: &[Outcome], files_bytes: u64) -> String {
         true => ", and the files have as much: nearly all is read for the first time.",
         false => "; repeated reads do not fit even then.",
     };
-    if let Some(why) = idle(outcomes) {
-        text += &format!(" {why}");
-    }
-    text
+    text + &idle()
 }
 
-/// Why the kernel was not steered, if no policy did.
+/// Why the kernel was not steered, if no policy steered it.
 fn idle(outcomes: &[Outcome]) -> Option<String> {
     let mut runs = outcomes.iter().flat_map(|outcome| &outcome.runs).filter(|run| run.seconds_steered.is_some());
     let is_idle = runs.clone().all(|run| run.seconds_steered == Some(0.0));
@@ -121,6 +128,13 @@ pub(super) fn permanent(best: &Candidate, memory: u64, directories: &[PathBuf], 
             let folders = folders.collect::<Vec<_>>().join(" ");
             let policy = quoted(&policy.to_string());
             format!("hotset steer {folders} --policy {policy} --memory {} -- {typed}", exact(memory))
+        }
+        Candidate::Mounted(bytes) => {
+            let folder = directories.iter().map(|folder| quoted(&folder.to_string_lossy())).collect::<String>();
+            format!(
+                "hotset mount {folder} MOUNTPOINT --memory {} --daemon, and let the command read MOUNTPOINT",
+                exact(*bytes)
+            )
         }
         Candidate::Memory(bytes) => format!("systemd-run --scope -p MemoryMax={} {typed}", exact(*bytes)),
         Candidate::Kernel => typed.to_owned(),
@@ -156,7 +170,8 @@ mod tests {
             };
             let run = |&(seconds, read): &(f64, f64)| Run {
                 seconds,
-                read_bytes: (read * MIB) as u64,
+                read_bytes: Some((read * MIB) as u64),
+                own_bytes: 0,
                 seconds_steered: (at == 1).then_some(seconds_steered),
                 reason: (at == 1).then(|| "no turn of the cache is over".to_owned()),
             };
@@ -164,7 +179,7 @@ mod tests {
                 name: candidates[at].to_string(),
                 runs: figures[at].iter().map(run).collect(),
                 seconds: gain(&|run| run.0),
-                read_bytes: gain(&|run| run.1 * MIB),
+                read_bytes: Some(gain(&|run| run.1 * MIB)),
             }
         };
         (0..3).map(outcome).collect()
@@ -210,6 +225,28 @@ mod tests {
         let once = KERNEL.map(|(seconds, _)| (seconds, 500.0));
         let (text, _) = concluded([once; 3]);
         assert!(text.contains("nearly all is read for the first time"), "{text}");
+    }
+
+    /// A program that serves the files: seconds decide.
+    #[test]
+    fn where_bytes_are_not_counted_seconds_decide() {
+        let candidates = vec![Candidate::Kernel, Candidate::Mounted(150 << 20), Candidate::Memory(512 << 20)];
+        let uncounted = |figures| {
+            let mut outcomes = outcomes(figures, 0.0);
+            for (outcome, candidate) in outcomes.iter_mut().zip(&candidates) {
+                outcome.read_bytes = None;
+                outcome.name = candidate.to_string();
+            }
+            outcomes
+        };
+        let gained = uncounted([KERNEL, STEERED, KERNEL]);
+        let (text, best) = conclusion(&gained, &candidates, 500 << 20);
+        assert!(text.starts_with("Use mount: it saves 4.00 of 10.00 s"), "{text}");
+        let line = permanent(best.unwrap(), 256 << 20, &["/srv".into()], "cat x");
+        assert!(line.starts_with("hotset mount /srv MOUNTPOINT --memory 150M --daemon"), "{line}");
+        assert!(table(&gained).to_string().contains("not counted"));
+        let (text, best) = conclusion(&uncounted([KERNEL; 3]), &candidates, 500 << 20);
+        assert!(best.is_none() && text.starts_with("Nothing helps: no candidate is significantly faster"), "{text}");
     }
 
     #[test]

@@ -1,0 +1,180 @@
+//! The trial of a service that runs: phases of steering and of the plain kernel alternate.
+
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hotset_core::policy::PolicySpec;
+use hotset_steer::{Cgroup, Hierarchy, Proven, Report, Verdict};
+use serde::Serialize;
+
+use super::Try;
+use super::runs::{Candidate, session};
+use crate::failure::Failure;
+use crate::output::{human, style};
+use crate::results;
+use crate::shell::quoted;
+use crate::steer::running::Asked;
+use crate::steer::{canonical, claimed, claims, proved};
+use hotset_steer::When;
+
+/// Time between looks at signals.
+const STEP: Duration = Duration::from_millis(100);
+
+/// The result of a trial of a service.
+#[derive(Serialize)]
+struct Trial {
+    cgroup: PathBuf,
+    candidates: Vec<Tried>,
+    /// Name of the best candidate; absent where nothing helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<String>,
+    conclusion: String,
+    /// The command that makes the best candidate permanent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permanent: Option<String>,
+}
+
+/// A policy that steered the kernel in every other phase.
+#[derive(Serialize)]
+struct Tried {
+    name: String,
+    proof: Proven,
+}
+
+impl Try {
+    /// Tries each policy on the programs of a control group, for an equal share of the budget.
+    pub(super) fn service(&self, cgroup: &Path) -> Result<(), Failure> {
+        if self.directories.is_empty() {
+            let message = "no directories; give one or more directories whose files the service reads";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let directories = canonical(&self.directories)?;
+        let group = Hierarchy::find()?.group(cgroup)?;
+        let mut claims = claims(&directories)?;
+        claims.push(claimed(group.folder())?);
+        let policies: Vec<PolicySpec> = self.steered()?;
+        let share = self.budget / policies.len() as u32;
+        let asked = Asked::new()?;
+        let mut tried = Vec::new();
+        for policy in policies {
+            let name = Candidate::Steered(policy.clone()).to_string();
+            writeln!(stderr(), "hotset: {name}: {}; Ctrl-C ends it", human::duration(share.as_secs_f64()))?;
+            let (report, goes_on) = prove(&policy, &group, &directories, share, &asked)?;
+            tried.extend(report.proof.map(|proof| Tried { name, proof }));
+            if !goes_on {
+                break;
+            }
+        }
+        let best = best(&tried);
+        let permanent = best.map(|best| {
+            let folders: Vec<String> = directories.iter().map(|folder| quoted(&folder.to_string_lossy())).collect();
+            let group = quoted(&cgroup.to_string_lossy());
+            let policy = quoted(best.name.trim_start_matches("steer "));
+            format!("hotset steer {} --policy {policy} --cgroup {group}", folders.join(" "))
+        });
+        let trial = Trial {
+            cgroup: cgroup.to_owned(),
+            best: best.map(|best| best.name.clone()),
+            conclusion: conclusion(&tried, best),
+            permanent,
+            candidates: tried,
+        };
+        self.show_service(&trial)
+    }
+
+    fn show_service(&self, trial: &Trial) -> Result<(), Failure> {
+        if let Some(path) = &self.json {
+            results::write(path, |out| {
+                serde_json::to_writer(&mut *out, trial).map_err(Into::into).and_then(|()| writeln!(out))
+            })?;
+            if path == Path::new("-") {
+                return Ok(());
+            }
+        }
+        let mut out = stdout().lock();
+        for tried in &trial.candidates {
+            for line in proved::lines(&tried.proof) {
+                writeln!(out, "{}", human::wrap(&format!("{}: {line}", tried.name), style::width()))?;
+            }
+        }
+        writeln!(out, "\n{}", human::wrap(&trial.conclusion, style::width()))?;
+        if let Some(permanent) = &trial.permanent {
+            writeln!(out, "To keep it:\n  {permanent}")?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// Alternates until the time is over. False if a signal asked for the end, or the group was removed.
+fn prove(
+    policy: &PolicySpec,
+    group: &Cgroup,
+    directories: &[PathBuf],
+    time: Duration,
+    asked: &Asked,
+) -> Result<(Report, bool), Failure> {
+    let mut session = session(policy, group, directories, When::Proof)?;
+    let until = Instant::now() + time;
+    let mut goes_on = true;
+    while goes_on && Instant::now() < until {
+        goes_on = session.step(STEP)?.is_none() && asked.take().is_none();
+    }
+    Ok((session.finish(), goes_on))
+}
+
+/// The policy that saves most of the bytes from storage, if that is significant.
+fn best(tried: &[Tried]) -> Option<&Tried> {
+    let gained = tried.iter().filter(|tried| tried.proof.verdict == Verdict::Gained);
+    gained.max_by(|one, other| saved(one).total_cmp(&saved(other)))
+}
+
+/// Bytes from storage that a policy saves for each byte referenced.
+fn saved(tried: &Tried) -> f64 {
+    tried.proof.read.map_or(0.0, |read| read.saved)
+}
+
+/// What to do, in a sentence.
+fn conclusion(tried: &[Tried], best: Option<&Tried>) -> String {
+    if let Some((best, read)) = best.and_then(|best| Some((best, best.proof.read?))) {
+        let share = human::percent(read.saved / read.kernel);
+        return format!("Use {}: it reads {share} % less from storage for the same references.", best.name);
+    }
+    match tried.iter().all(|tried| tried.proof.verdict == Verdict::Unknown) {
+        true => "No conclusion: too few phases were completed. Give a longer --budget, or try while the service reads \
+                 more."
+            .to_owned(),
+        false => "Nothing helps: no policy reads significantly less from storage than the kernel alone.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hotset_steer::Gain;
+
+    use super::*;
+
+    fn tried(name: &str, saved: f64, half: Option<f64>) -> Tried {
+        let read = Gain { kernel: 0.5, steered: 0.5 - saved, saved, half };
+        let (verdict, pairs) = (read.verdict(), 4);
+        let proof =
+            Proven { pairs, verdict, read: Some(read), waited: None, waited_by_group: false, phases: Vec::new() };
+        Tried { name: name.to_owned(), proof }
+    }
+
+    #[test]
+    fn the_largest_significant_gain_is_recommended() {
+        let all = [
+            tried("steer lirs", 0.2, Some(0.3)),
+            tried("steer arc", 0.1, Some(0.01)),
+            tried("steer 2q", 0.05, Some(0.01)),
+        ];
+        let chosen = best(&all);
+        assert_eq!(chosen.map(|one| &*one.name), Some("steer arc"));
+        assert!(conclusion(&all, chosen).starts_with("Use steer arc: it reads 20.00 % less"));
+        let none = [tried("steer lirs", 0.01, Some(0.3)), tried("steer arc", -0.1, Some(0.01))];
+        assert!(best(&none).is_none() && conclusion(&none, None).starts_with("Nothing helps"));
+        let short = [tried("steer lirs", 0.2, None)];
+        assert!(best(&short).is_none() && conclusion(&short, None).starts_with("No conclusion"));
+    }
+}
