@@ -4,6 +4,7 @@ import { Chart, type Line, type Role } from "./chart.ts";
 import type { Advice } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 import { bytes, count, percent } from "./format.ts";
+import { adviceSteps } from "./next.ts";
 import { colour, hue } from "./theme.ts";
 
 type AtSize = Advice["sizes"][number];
@@ -16,6 +17,7 @@ export function adviceSection(advice: Advice): HTMLElement {
     {},
     h("h2", {}, name(fileName(advice.trace), "name path")),
     h("p", { class: "soft" }, name(first ?? "")),
+    h("div", { class: "next" }, h("h3", {}, "What to do next"), adviceSteps(advice)),
     ...others.map((text) => h("p", { class: "advice" }, name(text))),
     advice.sizes.length > 1 ? curves(advice) : null,
   );

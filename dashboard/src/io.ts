@@ -23,7 +23,7 @@ const COLOURS = { missed: "var(--accent)", mapped: "#e69f00", slid: "#f0e442", a
 
 const accesses: Unit = {
   label: "accesses to storage",
-  show: figure,
+  show: (accesses) => `${figure(accesses)} accesses`,
   causes: [
     { label: "missed reads", colour: COLOURS.missed, of: (row) => row.disk_accesses! - (row.write_backs ?? 0) },
     { label: "write-backs", colour: COLOURS.back, of: (row) => row.write_backs },
@@ -32,7 +32,7 @@ const accesses: Unit = {
 
 const blocks: Unit = {
   label: "blocks moved",
-  show: figure,
+  show: (blocks) => `${figure(blocks)} blocks`,
   causes: [
     { label: "misses", colour: COLOURS.missed, of: (row) => row.misses },
     { label: "allocation: positions mapped anew", colour: COLOURS.mapped, of: (row) => row.allocation_reads },

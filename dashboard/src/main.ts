@@ -57,7 +57,7 @@ function contentOf({ advice, experiments, inspection, pattern, rows = [], series
 function page(report: Report): Node[] {
   const parts = contentOf(report);
   document.title += " · hotset";
-  return [...parts, origin(report), nextSteps(report)].filter((part) => part !== null);
+  return [...parts, nextSteps(report), origin(report)].filter((part) => part !== null);
 }
 
 const report = JSON.parse(document.getElementById("report")!.textContent!) as Report;

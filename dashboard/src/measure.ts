@@ -44,7 +44,7 @@ function ratio(name: string, part: Part, hits: boolean): Measure {
     if (missed === undefined || whole === undefined || whole === 0) return undefined;
     return (hits ? whole - missed : missed) / whole;
   };
-  return { label: `${hits ? "Hit" : "Miss"} ratio by ${name}`, of, show: (value) => percent(value), tick, share: true };
+  return { label: `${hits ? "Hit" : "Miss"} ratio of ${name}`, of, show: (value) => percent(value), tick, share: true };
 }
 
 function amount(label: string, of: (row: Row) => number | undefined, show = figure, tick = brief): Measure {

@@ -1,6 +1,6 @@
-// What to do next: the advice if there is some, else the next commands, as a shell takes them.
+// What to do next: the measures of advice, or the next commands, as a shell takes them.
 
-import type { Report, Row } from "./data.ts";
+import type { Advice, Report, Row } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 
 /** Traces for which commands are shown; the same commands work for others. */
@@ -12,9 +12,10 @@ interface Step {
   line: string;
 }
 
-/** The last section of each page. */
-export function nextSteps(report: Report): HTMLElement {
-  const lists = report.advice ? ofAdvice(report) : ofTraces(report);
+/** The section behind the results. Advice has its steps in front. */
+export function nextSteps(report: Report): HTMLElement | null {
+  if (report.advice) return null;
+  const lists = ofTraces(report);
   const several = lists.length > 1;
   return h(
     "section",
@@ -24,15 +25,13 @@ export function nextSteps(report: Report): HTMLElement {
   );
 }
 
-function list(steps: Step[]): HTMLElement {
-  return h("ul", { class: "steps" }, ...steps.map(({ why, line }) => h("li", {}, why === undefined ? null : `${why}: `, h("code", {}, name(line)))));
+/** The measures of advice, and how to verify them. */
+export function adviceSteps({ steps }: Advice): HTMLElement {
+  return list([...steps.next.map((line) => ({ line })), ...steps.checks.map((line) => ({ why: "To verify", line }))]);
 }
 
-function ofAdvice({ advice = [] }: Report): { trace: string; steps: Step[] }[] {
-  return advice.map(({ trace, steps }) => ({
-    trace,
-    steps: [...steps.next.map((line) => ({ line })), ...steps.checks.map((line) => ({ why: "To check the figures", line }))],
-  }));
+function list(steps: Step[]): HTMLElement {
+  return h("ul", { class: "steps" }, ...steps.map(({ why, line }) => h("li", {}, why === undefined ? null : `${why}: `, h("code", {}, name(line)))));
 }
 
 function ofTraces({ traces: files, inspection, experiments, rows = [], series = [], reading = [] }: Report): { trace: string; steps: Step[] }[] {

@@ -57,7 +57,7 @@ export function panels(group: Group, choices: Choices, title: string, of: (row: 
     "figure",
     { class: "part" },
     h("h3", {}, title),
-    h("figcaption", {}, `Hit ratio by references, %${axis}; the most referenced first, all on one scale.${more}`),
+    h("figcaption", {}, `Hit ratio of references, %${axis}; the most referenced first, all on one scale.${more}`),
     draw(folds ? shown.filter((part) => !few.includes(part)) : shown),
     folds ? folded(few, () => draw(few)) : null,
   );

@@ -52,7 +52,7 @@ function cell(stretches: Stretch[], promises: Map<string, number>): HTMLElement[
   const hits = (): Drawing => ({
     ...common,
     label: "Hit ratio of each application over time",
-    titles: { x: timeTitle, y: "Hit ratio by references, %" },
+    titles: { x: timeTitle, y: "Hit ratio of references, %" },
     lines: [
       ...apps.map((app) => line(app, undefined, app.stretches.filter((one) => one.references > 0).map((one) => point(one, one.hits / one.references)))),
       ...apps.flatMap((app) => {

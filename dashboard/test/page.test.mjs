@@ -41,7 +41,7 @@ test("the headline is of the middle size and of reads without repeats, and says 
     assert.equal(await page.locator(".lede").innerText(), "With 23.4M, the middle size, arc hits 50.0 % of reads (repeats left out) where lru hits 25.0 %. Whoever knew the future would hit 100.0 %.");
     const tile = page.locator(".tiles .gain");
     assert.deepEqual(await tile.allInnerTexts(), [`fewer misses than lru at 23.4M: arc\n${(100 * (1 - 20_000 / 29_998)).toFixed(1)} %`]);
-    assert.equal(await page.getByLabel("Show").locator("option").first().innerText(), "Hit ratio by reads");
+    assert.equal(await page.getByLabel("Show").locator("option").first().innerText(), "Hit ratio of reads");
     const { tip } = await look(page, placeOf(await scales(page), SIZES[2] * 4096, 0.6));
     assert.match(tip, /arc\n60\.00 %/);
   });
@@ -237,7 +237,7 @@ test("stacked I/O is what the counts say, a request", options, async () => {
     const figures = await page.locator(".storage .figure").allInnerTexts();
     // At the third size: misses, reads nobody asked for and write-backs, of 40,000 requests.
     const expected = Object.values(HITS).map((hits) => (100_000 - hits[2] + 6000) / 40_000).sort((a, b) => a - b);
-    assert.deepEqual(figures, expected.map((value) => String(Number(value.toPrecision(4)))));
+    assert.deepEqual(figures, expected.map((value) => `${Number(value.toPrecision(4))} blocks`));
     const widths = await page.locator(".storage .bars").locator(".track").first().locator(".fill").evaluateAll((all) => all.map((one) => parseFloat(one.style.width)));
     assert.ok(Math.abs(widths[0] / widths[2] - (100_000 - HITS.opt[2]) / 4000) < 0.01, `${widths}`);
     await page.locator(".storage select").selectOption({ index: 0 });
@@ -247,7 +247,7 @@ test("stacked I/O is what the counts say, a request", options, async () => {
   await open(usual({ write_backs: 4000, extra_reads: 2000, allocation_reads: 800, fragment_reads: 600, prefetch_reads: 400 }), async (page) => {
     const parts = await page.locator(".storage .track").first().locator(".fill").evaluateAll((all) => all.map((one) => one.title));
     const told = [["allocation: positions mapped anew", 800], ["fragmentation: slid into a run", 600], ["read ahead", 400], ["read unasked", 200], ["write-backs", 4000]];
-    assert.deepEqual(parts.slice(1), told.map(([label, blocks]) => `${label}: ${blocks / 40_000} a request`));
+    assert.deepEqual(parts.slice(1), told.map(([label, blocks]) => `${label}: ${blocks / 40_000} blocks a request`));
   });
 });
 
@@ -411,6 +411,8 @@ test("an inspection is told in full, hostile names as text, on any width", optio
       assert.equal(await page.locator("main script, main img").count(), 0);
       const reuse = page.locator("figure", { hasText: "Reuse distances" });
       assert.deepEqual(await reuse.locator(".figure").allInnerTexts(), ["10.00 % · LRU hits 10.00 %", "30.00 % · LRU hits 40.00 %", "60.00 %"]);
+      const cut = await reuse.locator(".label").evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent));
+      assert.deepEqual(cut, [], "labels are shown whole");
       assert.ok(text.includes("By dir: the first 4 of 30"), "what was asked for is ranked");
       assert.ok(text.includes("Applications: the first 4 of 30") && text.includes("3K · 1K · 5 requests"));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));

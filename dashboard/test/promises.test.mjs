@@ -95,12 +95,13 @@ test("applications with a handful of references fold, and open by keyboard; thos
 
 /** What is said next, with each command as the words that a shell makes of it. */
 async function steps(page) {
-  assert.equal(await page.locator("main > section").last().locator("h2").innerText(), "What to do next");
+  assert.equal(await page.locator("main > section").last().locator("h2").innerText(), "How this was made");
+  assert.equal(await page.locator(".next").locator("h2, h3").first().innerText(), "What to do next");
   const lines = await page.locator(".steps code").evaluateAll((all) => all.map((one) => one.textContent));
   return lines.map((line) => execFileSync("sh", ["-c", `for word in ${line}; do printf '%s\\n' "$word"; done`], { encoding: "utf8" }).trimEnd().split("\n"));
 }
 
-test("each page ends with what to do next, as commands that a shell takes", options, async () => {
+test("each page says what to do next, as commands that a shell takes", options, async () => {
   const trace = "/tmp/it's $(a) <trace>.csv";
   const reading = ["--format", "csv", "--app", "a b"];
   const ours = (rows) => rows.map((one) => ({ ...one, trace }));
@@ -136,6 +137,8 @@ test("a page of advice says what the command says, and draws what it is read fro
       const tip = await page.locator(".tip").innerText();
       assert.match(tip, /800K[\s\S]*opt\n50\.00 %[\s\S]*arc\n35\.00 %[\s\S]*linux\n30\.00 %[\s\S]*350 hits of 1,000 reads, repeats left out/);
       assert.deepEqual((await steps(page)).map(([, name]) => name), ["mount", "simulate"]);
+      const above = await page.evaluate(() => document.querySelector(".next").getBoundingClientRect().top < document.querySelector(".advice").getBoundingClientRect().top);
+      assert.ok(above, "what to do comes before the reasons");
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       await page.screenshot({ path: join(screenshots, `advice-${width}.png`), fullPage: true });
     }, { width, dark, more: { advice: [one] } });

@@ -158,7 +158,7 @@ test("axes begin where data is, with titles and units", options, async () => {
       const { x: shown, y } = await scales(page);
       assert.equal(shown[0], SIZES[0] * (rows[0].size_bytes ? BLOCK : 1), "a linear axis begins with the least size");
       assert.ok(begins(y[0]), `${y}`);
-      assert.ok(texts.includes(x) && texts.includes("Hit ratio by references, %"), `${texts}`);
+      assert.ok(texts.includes(x) && texts.includes("Hit ratio of references, %"), `${texts}`);
     });
   }
   const { inspection, pattern } = inspected(10, 4, ["one"], [[0, 1]]);
