@@ -204,6 +204,26 @@ export interface Advice {
   steps: { next: string[]; checks: string[] };
 }
 
+/** A figure of the kernel alone and of a candidate, and the mean that the candidate saves with half of its interval. */
+export interface Gain {
+  kernel: number;
+  steered: number;
+  saved: number;
+  half: number | null;
+}
+
+/** A command under each candidate. */
+export interface Trial {
+  command: string;
+  memory_bytes: number;
+  rounds: number;
+  /** Bytes are missing where the kernel does not count them. */
+  candidates: { name: string; seconds: Gain; read_bytes?: Gain }[];
+  conclusion: string;
+  /** The command that makes the best candidate permanent. */
+  permanent?: string;
+}
+
 /** All that is on a page. */
 export interface Report {
   version: number;
@@ -218,6 +238,7 @@ export interface Report {
   inspection?: Inspection;
   pattern?: Pattern;
   advice?: Advice[];
+  trial?: Trial;
   /** The options with which other commands read the trace as this one did. */
   reading?: string[];
 }

@@ -3,13 +3,14 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { adviceSection } from "./advice.ts";
-import { type Advice, type Experiment, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile } from "./data.ts";
+import { type Advice, type Experiment, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile, type Trial } from "./data.ts";
 import { fileName, h, header, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
 import { inspectionSection } from "./inspection.ts";
 import { nextSteps } from "./next.ts";
 import { section, tracesOf } from "./traces.ts";
+import { trialSection } from "./trial.ts";
 
 function origin(report: Report): HTMLElement {
   const seeds = [...new Set((report.rows ?? []).map((row) => row.seed))];
@@ -48,7 +49,13 @@ function ofAdvice(advice: Advice[]): (Node | null)[] {
   return [header("How much memory, and which policy"), ...advice.map(adviceSection)];
 }
 
-function contentOf({ advice, experiments, inspection, pattern, rows = [], series = [] }: Report): (Node | null)[] {
+function ofTrial(trial: Trial): (Node | null)[] {
+  document.title = trial.command.slice(0, 100);
+  return [header("What each candidate gains"), trialSection(trial)];
+}
+
+function contentOf({ advice, experiments, inspection, pattern, trial, rows = [], series = [] }: Report): (Node | null)[] {
+  if (trial) return ofTrial(trial);
   if (advice) return ofAdvice(advice);
   if (experiments) return ofExperiments(experiments, rows);
   return inspection ? ofInspection(inspection, pattern) : ofTraces(rows, series);

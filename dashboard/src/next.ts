@@ -12,9 +12,9 @@ interface Step {
   line: string;
 }
 
-/** The section behind the results. Advice has its steps in front. */
+/** The section behind the results. Advice and trials have their steps in front. */
 export function nextSteps(report: Report): HTMLElement | null {
-  if (report.advice) return null;
+  if (report.advice || report.trial) return null;
   const lists = ofTraces(report);
   const several = lists.length > 1;
   return h(

@@ -145,6 +145,32 @@ test("a page of advice says what the command says, and draws what it is read fro
   }
 });
 
+test("a page of a trial begins with what to do, and tells what each candidate took", options, async () => {
+  const gain = (steered, saved, half) => ({ kernel: 10, steered, saved, half });
+  const candidates = [
+    { name: "as it is", seconds: gain(10, 0, 0), read_bytes: { kernel: 1 << 30, steered: 1 << 30, saved: 0, half: 0 } },
+    { name: "steer <lirs>", seconds: gain(6, 4, 0.25), read_bytes: { kernel: 1 << 30, steered: 1 << 29, saved: 1 << 29, half: 4096 } },
+    { name: "memory 512M", seconds: gain(12, -2, 0.5) },
+  ];
+  const trial = { command: "./train <it>", memory_bytes: 1 << 28, rounds: 3, candidates, conclusion: "Use steer <lirs>: it saves 4.00 of 10.00 s.", permanent: "hotset steer /srv --policy lirs --memory 256M -- ./train" };
+  for (const width of [1200, 390]) {
+    await open([], async (page) => {
+      assert.equal(await page.locator(".lede").innerText(), trial.conclusion);
+      assert.equal(await page.locator(".next code").innerText(), trial.permanent);
+      const seconds = page.locator("figure", { hasText: "Seconds" }).locator(".figure");
+      assert.deepEqual(await seconds.allInnerTexts(), ["10 s", "6 s · saves 4 s ± 0.25 s", "12 s · saves -2 s ± 0.5 s"]);
+      const read = page.locator("figure", { hasText: "Read from storage" }).locator(".figure");
+      assert.deepEqual(await read.allInnerTexts(), ["1G", "512M · saves 512M ± 4K"]);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    }, { width, more: { trial } });
+  }
+  const uncounted = { ...trial, candidates: candidates.map(({ name, seconds }) => ({ name, seconds })), permanent: undefined };
+  await open([], async (page) => {
+    assert.equal(await page.locator("figure").count(), 1, "bytes that are not counted are not drawn");
+    assert.equal(await page.locator(".next").count(), 0);
+  }, { more: { trial: uncounted } });
+});
+
 test("everything that takes the keys has a name, in the order of the page", options, async () => {
   const { inspection, pattern } = inspected(10, 4, ["one"], [[0, 1]]);
   for (const [rows, more] of [[shared(), {}], [[], { inspection, pattern }]]) {

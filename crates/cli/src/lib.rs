@@ -136,7 +136,7 @@ impl Command {
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),
             Command::Steer(command) => command.run(),
-            Command::Try(command) => command.run(),
+            Command::Try(command) => command.run(typed),
             Command::Top(command) => command.run(),
             Command::Cached(command) => command.run(),
             Command::Protect(command) => command.run(),

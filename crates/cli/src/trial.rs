@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::mount::parse_time;
 use crate::output::{human, style};
+use crate::report::ReportArgs;
 use crate::results;
 use crate::shell::quoted;
 use crate::steer::{canonical, claims, feeding};
@@ -65,6 +66,8 @@ pub(crate) struct Try {
     /// Write the result as JSON; `-` writes to standard output instead of text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// The command and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -90,11 +93,21 @@ struct Trial {
     permanent: Option<String>,
 }
 
+/// The content of the page.
+#[derive(Serialize)]
+struct Paged<'a> {
+    trial: &'a Trial,
+}
+
 impl Try {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, line: &str) -> Result<(), Failure> {
         if let Some(cgroup) = &self.cgroup {
-            return self.service(cgroup);
+            return match self.report.is_asked() {
+                true => Err(Failure::Usage("--report: a trial with --cgroup has no page; use --json".to_owned())),
+                false => self.service(cgroup),
+            };
         }
+        let page = self.report.prepare(&[])?;
         let mut candidates = self.candidates()?;
         let here = [PathBuf::from(".")];
         let directories = canonical(if self.directories.is_empty() { &here } else { &self.directories })?;
@@ -126,7 +139,8 @@ impl Try {
             permanent: best.map(|best| words::permanent(best, self.memory, &directories, &typed)),
             command: typed,
         };
-        self.show(&trial)
+        self.show(&trial)?;
+        page.map_or(Ok(()), |page| page.write(line, Paged { trial: &trial }))
     }
 
     /// The candidates, each of which can be run here.

@@ -116,11 +116,15 @@ fn more_memory_is_measured_on_a_loop() {
     let folder = Folder::new();
     let file = folder.file("data", "0123456789abcdef".repeat(96 << 16));
     let script = format!("for lap in 1 2 3 4; do cat {file} > /dev/null; done");
-    let run = trial(&folder.path(""), &["--runs", "2", "--json", "-"], &script, None);
+    let other = Folder::new();
+    let page = other.path("trial.html");
+    let run = trial(&folder.path(""), &["--runs", "2", "--json", "-", "--report", &page], &script, None);
     if cannot(&run) {
         return;
     }
     let told = run.rows().remove(0);
+    let shown = fs::read_to_string(&page).unwrap();
+    assert!(shown.contains(r#""trial":{"command":"sh -c"#) && shown.contains("hotset try "), "the page has the trial");
     let candidates = told["candidates"].as_array().unwrap();
     let names: Vec<&str> = candidates.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["as it is", "steer lirs", "memory 128M"]);

@@ -122,7 +122,7 @@ fn of_memory(advice: &Advice, memory: &Memory) -> String {
         percent(memory.hits, advice.attainable_hits),
         ENOUGH * 100.0
     );
-    if let Some(next) = &memory.next {
+    if let Some(next) = memory.next.as_ref().filter(|next| next.fewer_reads > 0) {
         let more = self::size(next.size_blocks - memory.size_blocks, advice);
         let reads = human::counted(next.fewer_reads, "read");
         let seconds = next.fewer_seconds.filter(|saved| *saved >= 0.005);
