@@ -6,6 +6,7 @@ Each program reads files below its folder under a memory limit, on storage that 
 significant (95 %) and at least 5 %. The column `expected` was written before anything was measured. Advice and measurement agree on a program if
   steer   advise lists `steer`, and try measures a gain of one of its policies; or neither
   memory  the same for more memory. advise looks for memory that is enough, try for twice the memory
+Where most touches are invisible or too little repeats, advise gives no figures and names what to run instead: it claims nothing.
 PostgreSQL is a service: its control group is tried with `hotset try --cgroup`, while pgbench runs.
 
 Needs root, BPF, and control groups of version 1 with the controllers memory and blkio. PostgreSQL and SQLite are left out where they are not installed.
@@ -225,7 +226,7 @@ class Postgres:
         self.group.mkdir()
         (self.group / "memory.limit_in_bytes").write_text(str(mib * MIB))
         self.run("initdb", "-D", str(self.data), "-A", "trust", "-U", "bench")
-        options = f"-c listen_addresses= -c unix_socket_directories={self.data} -c shared_buffers=8MB -c fsync=off"
+        options = f"-c listen_addresses= -c unix_socket_directories={self.data} -c shared_buffers=8MB -c maintenance_work_mem=8MB -c fsync=off"
         subprocess.run(self.line("pg_ctl", "-D", str(self.data), "-o", options, "-w", "-l", str(self.data / "log"), "start"), check=True, stdout=subprocess.DEVNULL, cwd=self.data,
                        preexec_fn=lambda: (self.group / "cgroup.procs").write_text(str(os.getpid())))
         self.run("createdb", "-h", str(self.data), "-U", "bench", "bench")
@@ -304,7 +305,8 @@ def main():
             listed = ", ".join(sorted(measures)) or finding
             shown = ", ".join(f"{key} {value:.2f}" for key, value in seconds.items())
             agree = all((what in measures) == (what in gains) for what in ("steer", "memory"))
-            rows.append(f"| {name} | {steer}, {memory} | {listed} | {shown} | {mark('steer' in gains)}, {mark('memory' in gains)} | {'yes' if agree else 'no'} |")
+            verdict = "yes" if agree else "no claim" if finding in ("unseen", "too-little") else "no"
+            rows.append(f"| {name} | {steer}, {memory} | {listed} | {shown} | {mark('steer' in gains)}, {mark('memory' in gains)} | {verdict} |")
             print(rows[-1], flush=True)
         if args.postgres and (not args.only or args.only in "PostgreSQL"):
             finding, measures, trial = service(args, folder)
