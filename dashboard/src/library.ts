@@ -1,4 +1,4 @@
-// What there is: files of results to open, and traces to replay.
+// What there is: files of results and reports to open, and traces to replay.
 
 import { h, name } from "./dom.ts";
 import { bytes, count } from "./format.ts";
@@ -31,8 +31,8 @@ export class Library {
     const { items, is_cut } = this.found ?? { items: [], is_cut: false };
     const wanted = this.part.value.toLowerCase();
     const named = items.filter((item) => item.name.toLowerCase().includes(wanted));
-    const [results, traces] = [named.filter(({ kind }) => kind === "results"), named.filter(({ kind }) => kind === "trace")];
-    const open = (item: Item) => h("a", { href: `results?${new URLSearchParams({ name: item.name })}` }, name(item.name));
+    const [results, reports, traces] = (["results", "report", "trace"] as const).map((kind) => named.filter((item) => item.kind === kind)) as [Item[], Item[], Item[]];
+    const open = (item: Item) => h("a", { href: `${item.kind}?${new URLSearchParams({ name: item.name })}` }, name(item.name));
     const choose = (item: Item) => {
       const button = h("button", { type: "button", class: "link" }, name(item.name));
       button.addEventListener("click", () => this.chosen(item.name));
@@ -40,7 +40,7 @@ export class Library {
     };
     const cut = is_cut ? h("p", { class: "differs" }, "There are more files or deeper directories than are looked at.") : null;
     this.lists.replaceChildren(
-      ...[cut, list("Results", "results", results, open), list("Traces", "traces", traces, choose)].filter((part) => part !== null),
+      ...[cut, list("Results", "results", results, open), list("Reports", "reports", reports, open), list("Traces", "traces", traces, choose)].filter((part) => part !== null),
     );
   }
 }

@@ -15,7 +15,7 @@ export interface Begin {
 /** A file that was found. */
 export interface Item {
   name: string;
-  kind: "results" | "trace";
+  kind: "results" | "report" | "trace";
   format?: string;
   bytes: number;
   changed: number;

@@ -32,7 +32,9 @@ before(async () => {
   const loop = Array.from({ length: 40 }, () => Array.from({ length: 100 }, (_, key) => key)).flat();
   writeFileSync(join(folder, "deep", "<b>loop&.ids"), loop.join("\n"));
   writeFileSync(join(folder, "notes.txt"), "this is neither");
-  const made = spawnSync(hotset, ["simulate", join(folder, "deep", "<b>loop&.ids"), "-p", "lru,opt", "-s", "10 blocks,50 blocks", "--json", join(folder, "made.jsonl")]);
+  writeFileSync(join(folder, "server.pid"), "12345\n");
+  writeFileSync(join(folder, "foreign.html"), "<html><script>document.title = 'broken'</script></html>");
+  const made = spawnSync(hotset, ["simulate", join(folder, "deep", "<b>loop&.ids"), "-p", "lru,opt", "-s", "10 blocks,50 blocks", "--json", join(folder, "made.jsonl"), "--report", join(folder, "page.html")]);
   assert.equal(made.status, 0, String(made.stderr));
   server = spawn(hotset, ["view", folder, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
   address = await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data).split(" ")[0])));
@@ -61,12 +63,21 @@ test("files are found by what they are, and results open", options, async () => 
   await open(async (page) => {
     assert.deepEqual(await page.locator("#results a").allInnerTexts(), ["made.jsonl"]);
     assert.deepEqual(await page.locator("#traces button").allInnerTexts(), ["deep/<b>loop&.ids"]);
+    assert.deepEqual(await page.locator("#reports a").allInnerTexts(), ["page.html"]);
     await page.getByLabel("Names with").fill("nothing of that name");
     assert.equal(await page.locator("#library td").count(), 0);
     await page.getByLabel("Names with").fill("");
     await page.locator("#results a").click();
     await page.waitForSelector(".curves [data-scales]");
     assert.match(await page.locator("section .facts").innerText(), /made\.jsonl/);
+  });
+});
+
+test("a report opens", options, async () => {
+  await open(async (page) => {
+    await page.locator("#reports a").click();
+    await page.waitForSelector(".curves [data-scales]");
+    assert.match(await page.locator("section .facts").innerText(), /hotset simulate/);
   });
 });
 

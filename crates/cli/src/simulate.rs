@@ -326,10 +326,15 @@ fn show_plain(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure
             writeln!(out, "\n{}, application by application\n{}", row.policy, table::applications(row))?;
         }
     } else {
-        for (number, &shown) in metrics.iter().enumerate() {
+        let is_folded = metric != Metric::References && table::writes_hardly_matter(rows, &metrics);
+        let shown = metrics.iter().filter(|shown| !(is_folded && **shown == Metric::References));
+        for (number, &shown) in shown.enumerate() {
             let before = if number == 0 { "; " } else { "\n" };
             let title = table::title(shown, &metrics);
             writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown, marks))?;
+        }
+        if is_folded {
+            writeln!(out, "Ratios that include writes differ by less than a point (--metric references shows them).")?;
         }
         if rows.iter().any(|row| row.byte_hit_ratio.is_some()) {
             let what = if metric == Metric::Misses { "miss" } else { "hit" };

@@ -214,6 +214,14 @@ fn a_write_that_finds_its_block_is_no_read_that_hits() {
     let titles = ["hit ratio of reads in % by cache size", "hit ratio of reads and writes in % by cache size"];
     let [reads, all] = titles.map(|title| out.find(title).unwrap_or_else(|| panic!("{out}")));
     assert!(reads < all, "{out}");
+    // One write among 600 requests: the second table would repeat the first.
+    let lines = (0..600).map(|step| format!("{},1,{},100\n", if step == 7 { 'W' } else { 'R' }, step % 3 * 4096));
+    let trace = folder.file("few.csv", format!("op,file,offset,bytes\n{}", lines.collect::<String>()));
+    let few = ["simulate", &trace, "-p", "lru,opt", "-s", "1,2,3 blocks"];
+    let out = hotset(&few).good().out;
+    assert!(!out.contains(titles[1]) && out.contains("include writes differ by less than a point"), "{out}");
+    let out = hotset(&[&few[..], &["--metric", "references"]].concat()).good().out;
+    assert!(titles.iter().all(|title| out.contains(title)), "{out}");
 }
 
 /// "50 % needs 1 block" came of several reads within one block.

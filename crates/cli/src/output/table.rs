@@ -74,6 +74,12 @@ pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
     metrics
 }
 
+/// True if the ratios of reads and those of reads and writes differ by less than a point in all rows.
+pub(crate) fn writes_hardly_matter(rows: &[Row], metrics: &[Metric]) -> bool {
+    let differs = |row: &Row| row.share(Metric::Reads).ratio() - row.share(Metric::References).ratio();
+    metrics.contains(&Metric::Reads) && rows.iter().all(|row| differs(row).abs() < 0.01)
+}
+
 /// The title of a table of `metric`.
 pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
     match metric {

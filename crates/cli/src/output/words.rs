@@ -31,7 +31,7 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
 
 /// Summarises the rows of one trace. At the middle size, so that the choice favours no policy: the lead of the best
 /// policy over LRU (over the worst policy, if LRU is missing), its distance from the bound, and the size at which LRU
-/// hits as much. Also the policy that is best at most sizes. Repeats are excluded: they hit in any cache. `None` for
+/// hits as much. Repeats are excluded: they hit in any cache. `None` for
 /// `metric` misses, as the sentences are about hits.
 pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
     if metric == Metric::Misses {
@@ -48,7 +48,6 @@ pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
     }
     let mut sentences = vec![verdict.sentence(sizes.len() > 1)];
     sentences.extend(verdict.price(rows, &sizes));
-    sentences.extend(champion(rows, &sizes, metric));
     sentences.extend(time_saved(rows, &sizes));
     Some(sentences.join(" "))
 }
@@ -211,25 +210,6 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// The policy that is best, or as good as the best, at most sizes, where there is one such policy and a choice.
-fn champion(rows: &[Row], sizes: &[u32], metric: Metric) -> Option<String> {
-    let competitors: Vec<&str> = competing(rows, *sizes.first()?).map(|row| row.policy.as_str()).collect();
-    if sizes.len() < 2 || competitors.len() < 3 {
-        return None;
-    }
-    let wins = |name: &str| {
-        let wins_at = |&&size: &&u32| {
-            let most = competing(rows, size).map(|row| row.share(metric).hits).max();
-            competing(rows, size).any(|row| row.policy == name && Some(row.share(metric).hits) == most)
-        };
-        sizes.iter().filter(wins_at).count()
-    };
-    let wins: Vec<(usize, &str)> = competitors.iter().map(|&name| (wins(name), name)).collect();
-    let &(most, name) = wins.iter().max_by_key(|(wins, _)| *wins)?;
-    let unrivalled = wins.iter().filter(|(wins, _)| *wins == most).count() == 1;
-    unrivalled.then(|| format!("Best most often is {name}, at {most} of {} sizes.", sizes.len()))
-}
-
 fn size(row: &Row) -> String {
     row.size_bytes.map_or_else(|| human::counted(row.size_blocks.into(), "block"), human::bytes)
 }
@@ -280,7 +260,7 @@ mod tests {
         assert_eq!(
             text,
             "At 20 blocks, the middle size, arc hits 50.00 % of references where lru hits 25.00 %: 250 fewer misses, 71 % of the way to the bound (opt, 60.00 %). \
-             Of these sizes, lru needs 30 blocks for as much. Best most often is arc, at 3 of 3 sizes."
+             Of these sizes, lru needs 30 blocks for as much."
         );
         let text = said(&[("lru", &[100, 250]), ("arc", &[350, 500])]);
         assert!(text.ends_with("250 fewer misses. lru hits as much at none of these sizes."), "{text}");
@@ -342,11 +322,5 @@ mod tests {
              and writes together, hits 70.00 %."
         );
         assert!(summary(&rows, Metric::References).unwrap().ends_with("83 % of the way to the bound (opt, 94.00 %)."));
-    }
-
-    #[test]
-    fn equals_are_not_ranked() {
-        let text = said(&[("lru", &[1, 1]), ("arc", &[5, 6]), ("car", &[5, 6])]);
-        assert!(!text.contains("Best most often"), "{text}");
     }
 }

@@ -7,6 +7,7 @@
 
 mod trace_file;
 
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -122,6 +123,24 @@ pub(crate) fn of_directories(begin: &impl Serialize) -> String {
     filled(LIVE, &serde_json::to_string(begin).unwrap_or_default())
 }
 
+/// The largest page that is shown again, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// What is before the data of a page.
+const BEFORE: &str = r#"<script type="application/json" id="report">"#;
+
+/// The page of a report that was written before; `None` if the file is none of this version. Only its data is taken: the
+/// script is our own.
+pub(crate) fn again(path: &Path) -> Option<String> {
+    let is_candidate = path.extension().is_some_and(|ending| ending == "html")
+        && path.metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST);
+    let html = is_candidate.then(|| fs::read_to_string(path).ok()).flatten()?;
+    let (_, after) = html.split_once(BEFORE)?;
+    let (json, _) = after.split_once("</script>")?;
+    let data: serde_json::Value = serde_json::from_str(json).ok()?;
+    (data["version"] == VERSION && data["command"].is_string()).then(|| filled(TEMPLATE, json))
+}
+
 fn told(files: &[PathBuf]) -> Vec<TraceFile> {
     files.iter().map(|path| TraceFile::of(path)).collect()
 }
@@ -152,6 +171,22 @@ mod tests {
         assert!(LIVE.contains("default-src 'none'") && LIVE.contains("connect-src 'self'"));
         let loads = ["src=\"", "@import", "url(http", "href=\"http"];
         assert_eq!(loads.map(|load| LIVE.contains(load)), [false; 4], "{loads:?}");
+    }
+
+    #[test]
+    fn of_a_page_that_is_shown_again_only_the_data_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = serde_json::json!({"version": VERSION, "command": "hotset </script>", "traces": []});
+        let page = filled(TEMPLATE, &data.to_string());
+        let (path, foreign) = (folder.path().join("a.html"), page.replace("<body", "<body onload=\"alert(1)\""));
+        std::fs::write(&path, foreign).unwrap();
+        assert_eq!(again(&path), Some(page.clone()));
+        let other = page.replace("\"version\":1", "\"version\":99");
+        for (name, text) in [("old.html", &*other), ("other.html", "<html></html>"), ("a.txt", &*page)] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(again(&path), None, "{name}");
+        }
     }
 
     #[test]

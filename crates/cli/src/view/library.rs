@@ -12,6 +12,7 @@ use hotset_trace::input::Input;
 use serde::Serialize;
 
 use crate::formats::all_formats;
+use crate::report;
 
 /// Files that are looked at.
 const MOST_FILES: usize = 20_000;
@@ -24,8 +25,12 @@ const DEEPEST: usize = 16;
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
     Results,
+    Report,
     Trace,
 }
+
+/// Bytes below which only a file of a certain format is a trace: files of process ids are numbers, too.
+const FEW: u64 = 256;
 
 /// A file that was found.
 #[derive(Clone, Serialize)]
@@ -96,7 +101,7 @@ impl Library {
         if let Some((_, item)) = self.seen.get(path).filter(|(then, _)| *then == stamp) {
             return item.clone();
         }
-        let item = recognised(path).map(|(kind, format)| Item {
+        let item = recognised(path, about.len()).map(|(kind, format)| Item {
             name: self.name(path),
             kind,
             format,
@@ -126,12 +131,16 @@ fn entries(path: &Path) -> impl Iterator<Item = (DirEntry, fs::FileType)> {
 }
 
 /// The kind of a file, by its first bytes.
-fn recognised(path: &Path) -> Option<(Kind, Option<&'static str>)> {
+fn recognised(path: &Path, bytes: u64) -> Option<(Kind, Option<&'static str>)> {
+    if report::again(path).is_some() {
+        return Some((Kind::Report, None));
+    }
     let mut input = Input::open(path).ok()?;
     if hotset_results::begin(&mut input).unwrap_or(false) {
         return Some((Kind::Results, None));
     }
     let formats = all_formats();
     let (format, confidence) = formats::recognise(&mut input, &formats).ok()??;
-    (confidence >= Confidence::Likely).then_some((Kind::Trace, Some(format.name)))
+    let least = if bytes < FEW { Confidence::Sure } else { Confidence::Likely };
+    (confidence >= least).then_some((Kind::Trace, Some(format.name)))
 }

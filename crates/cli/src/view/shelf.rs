@@ -75,6 +75,7 @@ impl Shelf {
             ("", false) => Some(Page::html(report::of_directories(&self.begin()))),
             ("items", false) => Some(Page::json(&self.look())),
             ("results", false) => Some(self.results(&asked.value("name"))),
+            ("report", false) => Some(self.report(&asked.value("name"))),
             ("run", false) => {
                 self.runs.tell(number("number")?, number("from").unwrap_or(0) as usize, |told| Page::json(told))
             }
@@ -115,6 +116,14 @@ impl Shelf {
         let trace = self.find(&name, Kind::Trace).ok_or_else(|| format!("{name}: no such trace; reload the page"))?;
         let [policies, sizes, ops] = ["policies", "sizes", "ops"].map(|key| asked.value(key));
         self.runs.add(Wanted { trace: trace.path, policies, sizes, ops })
+    }
+
+    /// The page of a report.
+    fn report(&self, name: &str) -> Page {
+        match self.find(name, Kind::Report).and_then(|item| report::again(&item.path)) {
+            Some(page) => Page::html(page),
+            None => Page::text(format!("{name}: no such report; reload the page\n")),
+        }
     }
 
     /// The page of a file of results, or why there is none.
