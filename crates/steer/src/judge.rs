@@ -174,6 +174,11 @@ mod tests {
     }
 
     #[test]
+    fn advice_names_steering_where_it_begins() {
+        assert_eq!(BEGIN, hotset_sim::advise::SAVED_BY_STEERING);
+    }
+
+    #[test]
     fn it_steers_when_a_tenth_is_saved_and_somebody_waits() {
         assert_eq!(Run::new().seconds(2, 19, Some(0.5)), State::Watching);
         assert_eq!(Run::new().seconds(2, 20, Some(0.5)), State::Steering);

@@ -1,16 +1,19 @@
 //! What would help, ranked by seconds saved.
 //!
 //! A measure without a gain by its own figures is never listed: with a storage model it must save at least [`SAVED`] of
-//! the seconds, otherwise at least [`NEAR`](super::NEAR) of the reads.
+//! the seconds, otherwise at least [`NEAR`](super::NEAR) of the reads. Steering must also save [`SAVED_BY_STEERING`] of
+//! the misses, without which it would do nothing.
 
 use serde::Serialize;
 
-use super::{Advice, NEAR};
+use super::{Advice, Change, NEAR};
 
 /// The share of today's seconds that a measure must save.
 pub const SAVED: f64 = 0.01;
 /// The share that a mount must save: it costs an installation and a process.
 pub const SAVED_BY_MOUNT: f64 = 0.1;
+/// The share of today's misses that steering must save: `hotset steer` does not begin below it.
+pub const SAVED_BY_STEERING: f64 = 0.1;
 /// Seconds that a hit in a mount costs beyond one in the kernel's page cache, for each block read.
 pub const MOUNT_HIT: f64 = 16e-6;
 
@@ -54,9 +57,12 @@ pub struct Measure {
     pub fewer_seconds: Option<f64>,
 }
 
-/// Keeps the measures that gain, the most seconds first; unknown seconds follow, by reads.
-pub(super) fn ranked(mut measures: Vec<Measure>, advice: &Advice, today_seconds: Option<f64>) -> Vec<Measure> {
-    measures.retain(|measure| match (measure.fewer_seconds, today_seconds) {
+/// Keeps the measures that gain over `today`, the most seconds first; unknown seconds follow, by reads.
+pub(super) fn ranked(mut measures: Vec<Measure>, advice: &Advice, today: &Change) -> Vec<Measure> {
+    let misses = (advice.reads - today.today_hits) as f64;
+    measures
+        .retain(|measure| measure.action != Action::Steer || measure.fewer_reads as f64 >= SAVED_BY_STEERING * misses);
+    measures.retain(|measure| match (measure.fewer_seconds, today.today_seconds) {
         (Some(saved), Some(today)) => {
             let least = if measure.action == Action::Mount { SAVED_BY_MOUNT } else { SAVED };
             saved > 0.0 && saved >= least * today

@@ -36,7 +36,7 @@ use crate::sweep::{Rows, Sweep, Swept};
 
 pub use database::{Database, buffers, database_of};
 pub use evidence::{Evidence, Finding, REPEATED, SERVED, UNSEEN, WAITED};
-pub use measures::{Action, MOUNT_HIT, Measure, SAVED, SAVED_BY_MOUNT};
+pub use measures::{Action, MOUNT_HIT, Measure, SAVED, SAVED_BY_MOUNT, SAVED_BY_STEERING};
 pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 
 /// What most programs run on today.
@@ -229,7 +229,7 @@ impl Advisor {
         for file in &self.evidence.read_once {
             measures.extend(self.behind(file, &change, replay)?);
         }
-        advice.measures = measures::ranked(measures, advice, change.today_seconds);
+        advice.measures = measures::ranked(measures, advice, &change);
         change.pays = advice.measures.iter().any(|measure| measure.action == Action::Steer);
         advice.finding = if advice.measures.is_empty() { Finding::NothingHelps } else { Finding::Gains };
         advice.memory = Some(memory);
