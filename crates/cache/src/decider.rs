@@ -19,6 +19,7 @@ use hotset_core::view::{
 
 use crate::arena::{Arena, PoolSize};
 use crate::block_index::{Block, Entry};
+use crate::busy::Busy;
 use crate::counts::{Counts, Open};
 use crate::error::CacheError;
 use crate::frames::Frames;
@@ -147,15 +148,31 @@ impl Decider {
     pub fn new(plan: &Plan, apps: &[App]) -> Result<Decider, CacheError> {
         let capacity = plan.capacity()?;
         let args = plan.args();
-        let (mut apps, costs) = (apps.to_vec(), plan.store.is_some());
-        let build =
-            Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps, costs };
+        let (mut apps, costs, load) = (apps.to_vec(), plan.store.is_some(), args.wants_load());
+        let build = Build {
+            spec: &plan.spec,
+            args: &args,
+            capacity,
+            in_bytes: false,
+            seed: plan.seed,
+            apps: &apps,
+            costs,
+            load,
+        };
         let view = build.view()?;
         if let Some(Profiling::Read { policy, file }) = plan.spec.entry().asks.profiling(&args, capacity) {
             hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
         }
-        let build =
-            Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps, costs };
+        let build = Build {
+            spec: &plan.spec,
+            args: &args,
+            capacity,
+            in_bytes: false,
+            seed: plan.seed,
+            apps: &apps,
+            costs,
+            load,
+        };
         let hosted = Hosted::new(&build, |policy| {
             let sizes = pool_sizes(&view, policy, plan.block, capacity);
             if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
@@ -181,6 +198,13 @@ impl Decider {
             steps: Vec::new(),
             blocks: Vec::new(),
         })
+    }
+
+    /// Tells the policy how long the source was busy until now, if it follows that.
+    pub fn tell_load(&mut self, busy: &Busy) {
+        if let Some(told) = &mut self.hosted.host.storage_busy {
+            *told = busy.nanoseconds();
+        }
     }
 
     /// Where blocks are, and their data.
@@ -482,8 +506,13 @@ impl Decider {
             return Ok(false);
         }
         let (args, capacity, costs) = (plan.args(), plan.capacity()?, plan.store.is_some());
-        let build = Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps, costs };
+        let load = args.wants_load();
+        let build =
+            Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps, costs, load };
         let is_taken = self.hosted.reconfigure(&before.args(), &build);
+        if is_taken {
+            self.hosted.host.storage_busy = load.then_some(self.hosted.host.storage_busy.unwrap_or(0));
+        }
         self.frames_mut().tier.iter_mut().for_each(|tier| tier.settle(0));
         self.count_host();
         Ok(is_taken)

@@ -24,6 +24,7 @@ mod arena;
 mod background;
 mod block_index;
 mod buffer;
+mod busy;
 mod cache;
 mod counts;
 mod decider;

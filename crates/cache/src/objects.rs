@@ -450,7 +450,7 @@ fn policy_for<K: Hash + Eq, V>(
         return Err(CacheError::Values(capacity.into()));
     }
     let args = arguments(spec);
-    let build = Build { spec, args: &args, capacity, in_bytes, seed: SEED, apps: &[], costs: false };
+    let build = Build { spec, args: &args, capacity, in_bytes, seed: SEED, apps: &[], costs: false, load: false };
     if build.view()? != View::default() {
         return Err(CacheError::Kinds { policy: spec.to_string() });
     }

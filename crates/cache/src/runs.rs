@@ -116,6 +116,7 @@ impl Shared {
     /// first.
     pub fn read(&self, file: FileNumber, source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
         self.write_before_reading(file, range)?;
+        let _call = self.busy.call();
         read_run(source, range)
     }
 

@@ -7,6 +7,7 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::busy::Busy;
 use crate::source::{Source, Stamp};
 use crate::state::State;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +16,8 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What readers, writers and readers ahead share.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    /// The busy time of the source.
+    pub busy: Busy,
     /// A thread has panicked while it served. The state may be half changed, so it is no longer used.
     is_broken: AtomicBool,
 }
@@ -24,7 +27,7 @@ struct Broken;
 
 impl Shared {
     pub fn new(state: State) -> Shared {
-        Shared { state: Mutex::new(state), is_broken: AtomicBool::new(false) }
+        Shared { busy: state.busy.clone(), state: Mutex::new(state), is_broken: AtomicBool::new(false) }
     }
 
     /// Locks the state. In a broken cache the call ends here: it unwinds to [`contain`](Shared::contain) without a

@@ -9,6 +9,7 @@ use hotset_core::request::{FLAG_EXECUTABLE, Op, Request};
 
 use crate::applications::Applications;
 use crate::block_index::Entry;
+use crate::busy::Busy;
 use crate::counts::Traffic;
 use crate::decider::{Decider, Serve};
 use crate::files::{FileNumber, Files};
@@ -47,6 +48,8 @@ pub(crate) struct State {
     /// The counts of applications that have ended.
     pub apps_ended: Counters,
     pub recording: Option<Recording>,
+    /// The busy time of the source.
+    pub busy: Busy,
     started: Instant,
 }
 
@@ -64,6 +67,7 @@ impl State {
             apps_before: Vec::new(),
             apps_ended: Counters::default(),
             recording,
+            busy: Busy::default(),
             started: Instant::now(),
         }
     }
@@ -92,6 +96,7 @@ impl State {
             recording.push(request, size);
         }
         let facts = self.files[request.file as usize].facts(self.apps.name(request.app));
+        self.decider.tell_load(&self.busy);
         self.decider.decide(request, Some(size), &facts, serve);
     }
 
@@ -120,6 +125,7 @@ impl State {
     /// Goes on with another policy, which is referred to each block that is resident.
     pub fn change_policy(&mut self, fresh: Decider) {
         let other = std::mem::replace(&mut self.decider, fresh);
+        self.decider.tell_load(&self.busy);
         self.policies += 1;
         // Addresses mean other blocks now: reads in flight would be taken for them.
         (self.transfers, self.staged) = Default::default();

@@ -37,7 +37,10 @@ impl FileCache {
         self.shared.write_out_held(access.file, &WHOLE)?;
         self.alter_held(
             access,
-            || source::write_full(access.source.as_ref(), bytes, offset),
+            || {
+                let _call = self.shared.busy.call();
+                source::write_full(access.source.as_ref(), bytes, offset)
+            },
             |state, written, size| {
                 let range = offset..offset.saturating_add(bytes.len() as u64);
                 state.transfers.cancel(access.file, &range);
@@ -55,7 +58,10 @@ impl FileCache {
     pub fn append(&self, access: &Access, bytes: &[u8]) -> io::Result<(u64, usize)> {
         self.alter(
             access,
-            || access.source.append(bytes),
+            || {
+                let _call = self.shared.busy.call();
+                access.source.append(bytes)
+            },
             |state, appended, size| match appended {
                 Ok((offset, done)) => {
                     state.transfers.cancel(access.file, &(*offset..u64::MAX));

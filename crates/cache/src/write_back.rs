@@ -165,7 +165,9 @@ impl Shared {
         let Some((offset, bytes)) = self.lock().decider.frames_mut().begin_write(file, range) else {
             return Ok(false);
         };
+        let call = self.busy.call();
         let written = source::write_full(source, &bytes, offset);
+        drop(call);
         let mut state = self.lock();
         let done = *written.as_ref().unwrap_or(&0);
         state.traffic.writes += u64::from(done > 0);

@@ -455,10 +455,10 @@ fn memory_and_policy_change_while_contents_stay() {
         cache.reconfigure(None, Some(PolicySpec::parse("opt").unwrap())),
         Err(CacheError::Policy(Refusal::Offline { .. }))
     ));
-    assert!(matches!(
-        cache.reconfigure(None, Some(PolicySpec::parse("virtual(lru,quantum=auto)").unwrap())),
-        Err(CacheError::Policy(Refusal::Load { .. }))
-    ));
+    // The load of the source is known here.
+    cache.reconfigure(None, Some(PolicySpec::parse("virtual(lru,quantum=auto)").unwrap())).unwrap();
+    let objects = hotset_cache::Cache::<u32, u32>::new("virtual(lru,quantum=auto)", 100);
+    assert!(matches!(objects.err(), Some(CacheError::Policy(Refusal::Load { .. }))), "a program's values have no load");
     read_all();
 }
 
@@ -519,4 +519,22 @@ fn what_cannot_be_is_refused_in_words() {
         words.starts_with("8T of memory, with tables of 200G, are more than there is: this machine has "),
         "{words}"
     );
+}
+
+/// `quantum=auto` follows the load of the source: one that is busy all the time gets hardly more than the reads that
+/// are requested, one that rests between requests brings what comes next.
+#[test]
+fn a_quantum_follows_the_load_of_the_source() {
+    let extra_reads = |delay: u64, pause: Duration| {
+        let cache = cache("virtual(lru,quantum=auto,unit=16K)", 64);
+        let file = Opened::new(&cache, "/f", pattern(1, 256 * 4096));
+        file.store.delay_us.store(delay, Ordering::SeqCst);
+        for at in (0..3).flat_map(|_| 0..256) {
+            cache.read(&file.access(0), at * 4096, 4096).unwrap();
+            thread::sleep(pause);
+        }
+        cache.counts().0.extra_reads
+    };
+    let (busy, idle) = (extra_reads(2000, Duration::ZERO), extra_reads(0, Duration::from_millis(1)));
+    assert!(busy < idle / 2, "{busy} blocks that nobody asked for when busy, {idle} when idle");
 }

@@ -66,7 +66,8 @@ impl Follower {
         naming: Option<Naming>,
     ) -> Result<(Follower, Marks), SteerError> {
         let args = spec.args(Some(block)).with_rules(rules);
-        let build = Build { spec, args: &args, capacity, in_bytes: false, seed: 1, apps: &[], costs: false };
+        let build =
+            Build { spec, args: &args, capacity, in_bytes: false, seed: 1, apps: &[], costs: false, load: false };
         let view = build.view()?;
         let policy = || spec.to_string();
         if view.parts.is_some() || view.metadata.is_some() {

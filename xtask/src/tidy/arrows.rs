@@ -38,6 +38,7 @@ const HOUSES: &[House] = &[
             "block_index",
             "source",
             "buffer",
+            "busy",
             "files",
             "unwritten",
             "applications",

@@ -141,8 +141,16 @@ impl Tier {
         // Some are read or written while another block has taken the place of theirs.
         let capacity = frames - (frames / 16).clamp(1, 256);
         let args = policy.args(Some(*block));
-        let build =
-            Build { spec: policy, args: &args, capacity, in_bytes: false, seed: *seed, apps: &[], costs: false };
+        let build = Build {
+            spec: policy,
+            args: &args,
+            capacity,
+            in_bytes: false,
+            seed: *seed,
+            apps: &[],
+            costs: false,
+            load: false,
+        };
         if build.view().map_err(CacheError::from)? != View::default() {
             return Err(TierError::Policy(policy.to_string()));
         }

@@ -33,7 +33,7 @@ pub enum Refusal {
     },
     /// It follows the load of the storage, which the host does not measure.
     #[error(
-        "{policy}: quantum=auto follows the load of the storage, which only simulations measure; set a fixed quantum such as quantum=2000 or quantum=1s"
+        "{policy}: quantum=auto follows the load of the storage, which is not measured here; set a fixed quantum such as quantum=2000 or quantum=1s"
     )]
     Load {
         /// The spec.
@@ -71,6 +71,8 @@ pub struct Host<P> {
     pub missing: Vec<Slot>,
     /// Number of prefetches.
     pub extra_reads: u64,
+    /// Nanoseconds in which the storage was busy; `None` if the owner does not measure that.
+    pub storage_busy: Option<u64>,
 }
 
 impl<P: Payload> Effects for Host<P> {
@@ -98,7 +100,7 @@ impl<P: Payload> Effects for Host<P> {
     }
 
     fn storage_busy(&self) -> Option<u64> {
-        None
+        self.storage_busy
     }
 }
 
@@ -120,6 +122,8 @@ pub struct Build<'a> {
     pub apps: &'a [App],
     /// True if references have storage costs, if the policy [needs](crate::policy::Needs::cost) them.
     pub costs: bool,
+    /// True if the owner sets [`Host::storage_busy`] before each reference, if the policy follows it.
+    pub load: bool,
 }
 
 impl Build<'_> {
@@ -132,7 +136,7 @@ impl Build<'_> {
         if let Some(Profiling::Alone { .. }) = asks.profiling(self.args, self.capacity) {
             return Err(Refusal::Profiling { policy: policy() });
         }
-        if self.args.wants_load() {
+        if self.args.wants_load() && !self.load {
             return Err(Refusal::Load { policy: policy() });
         }
         if asks.reads_ahead(self.args) {
@@ -143,7 +147,7 @@ impl Build<'_> {
 
     /// Builds the policy. Also returns the number of slots that it has memory for.
     fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), Refusal> {
-        let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *self;
+        let Build { spec, args, capacity, in_bytes, seed, apps, costs, load: _ } = *self;
         let known = spec.identities(capacity, args);
         let blocks = if in_bytes { 0 } else { u64::from(capacity) };
         let slots = known.min(blocks * 4 + 1024).min(1 << 31) as u32;
@@ -173,7 +177,9 @@ impl<P: Payload> Hosted<P> {
     ) -> Result<Self, E> {
         let (policy, slots) = build.policy()?;
         let payload = payload(policy.as_ref())?;
-        let host = Host { payload, evictions: 0, wanted: Vec::new(), missing: Vec::new(), extra_reads: 0 };
+        let storage_busy = build.load.then_some(0);
+        let host =
+            Host { payload, evictions: 0, wanted: Vec::new(), missing: Vec::new(), extra_reads: 0, storage_busy };
         Ok(Hosted { policy, host, slots, time: 0 })
     }
 
@@ -220,7 +226,7 @@ impl<P: Payload> Hosted<P> {
     /// Replaces the policy's arguments `before` by those of `build`, with the same capacity. Returns true if the
     /// policy has taken them and keeps its state, and false without a change if only a new cache can have them.
     pub fn reconfigure(&mut self, before: &Args, build: &Build) -> bool {
-        let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *build;
+        let Build { spec, args, capacity, in_bytes, seed, apps, costs, load: _ } = *build;
         let asks = spec.entry().asks;
         let (shown, wanted) = (asks.view(before, capacity), asks.view(args, capacity));
         let is_shown_alike = shown.is_ok_and(|shown| wanted.is_ok_and(|wanted| shown == wanted));

@@ -24,10 +24,11 @@
 //! in which it was busy. A quantum has 2,000 references, or as many as the cache has blocks. A block that is read
 //! without a request costs as much of a hit as the load is. So a run is mapped only if it hits more than that costs; it
 //! stays mapped until another one gains more than reading it costs; and `alpha` is the load: idle storage allows to
-//! follow at once, busy storage slowly. At full load only the head is mapped, which is P. Hosts that do not know the
-//! load refuse `quantum=auto`: simulations without a storage model, and live caches. `objective=fair` and `promise`
-//! move units for another goal than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff
-//! behind.
+//! follow at once, busy storage slowly. At full load only the head is mapped, which is P. A mount measures the load of
+//! its source; a recording does not hold it, so a replay may decide otherwise. Hosts that do not know the load refuse
+//! `quantum=auto`: simulations without a storage model, `hotset steer`, and caches of a program's values.
+//! `objective=fair` and `promise` move units for another goal than the sum of hits; the latter sees one unit ahead as
+//! the rest does, and no cliff behind.
 //!
 //! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it
 //! without a request (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit ratios
