@@ -143,37 +143,23 @@ impl Prices {
     }
 }
 
+/// The inputs of the policy of `plan`.
+fn build<'a>(plan: &'a Plan, args: &'a Args, capacity: u32, apps: &'a [App]) -> Build<'a> {
+    let (costs, load) = (plan.store.is_some(), args.wants_load());
+    Build { spec: &plan.spec, args, capacity, in_bytes: false, seed: plan.seed, apps, costs, load }
+}
+
 impl Decider {
     /// An empty cache. `apps` are the applications that are known so far.
     pub fn new(plan: &Plan, apps: &[App]) -> Result<Decider, CacheError> {
         let capacity = plan.capacity()?;
         let args = plan.args();
-        let (mut apps, costs, load) = (apps.to_vec(), plan.store.is_some(), args.wants_load());
-        let build = Build {
-            spec: &plan.spec,
-            args: &args,
-            capacity,
-            in_bytes: false,
-            seed: plan.seed,
-            apps: &apps,
-            costs,
-            load,
-        };
-        let view = build.view()?;
+        let mut apps = apps.to_vec();
+        let view = build(plan, &args, capacity, &apps).view()?;
         if let Some(Profiling::Read { policy, file }) = plan.spec.entry().asks.profiling(&args, capacity) {
             hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
         }
-        let build = Build {
-            spec: &plan.spec,
-            args: &args,
-            capacity,
-            in_bytes: false,
-            seed: plan.seed,
-            apps: &apps,
-            costs,
-            load,
-        };
-        let hosted = Hosted::new(&build, |policy| {
+        let hosted = Hosted::new(&build(plan, &args, capacity, &apps), |policy| {
             let sizes = pool_sizes(&view, policy, plan.block, capacity);
             if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
                 return Err(CacheError::Block(size.block));
@@ -505,13 +491,10 @@ impl Decider {
         if before.spec.info().name != plan.spec.info().name {
             return Ok(false);
         }
-        let (args, capacity, costs) = (plan.args(), plan.capacity()?, plan.store.is_some());
-        let load = args.wants_load();
-        let build =
-            Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps, costs, load };
-        let is_taken = self.hosted.reconfigure(&before.args(), &build);
+        let (args, capacity) = (plan.args(), plan.capacity()?);
+        let is_taken = self.hosted.reconfigure(&before.args(), &build(plan, &args, capacity, apps));
         if is_taken {
-            self.hosted.host.storage_busy = load.then_some(self.hosted.host.storage_busy.unwrap_or(0));
+            self.hosted.host.storage_busy = args.wants_load().then_some(self.hosted.host.storage_busy.unwrap_or(0));
         }
         self.frames_mut().tier.iter_mut().for_each(|tier| tier.settle(0));
         self.count_host();

@@ -536,5 +536,5 @@ fn a_quantum_follows_the_load_of_the_source() {
         cache.counts().0.extra_reads
     };
     let (busy, idle) = (extra_reads(2000, Duration::ZERO), extra_reads(0, Duration::from_millis(1)));
-    assert!(busy < idle / 2, "{busy} blocks that nobody asked for when busy, {idle} when idle");
+    assert!(busy < idle / 2, "{busy} blocks without a request when busy, {idle} when idle");
 }

@@ -169,7 +169,7 @@ impl Try {
             Some(bytes) => candidates.insert(candidates.len() - 1, Candidate::Mounted(bytes)),
             None => writeln!(
                 stderr(),
-                "hotset: no mount is tried: the command needs {} of {}, and a mount at least 64M beside it",
+                "hotset: no mount is tried: the command needs {} of {}, and a mount at least 64M more",
                 human::bytes(own_bytes),
                 human::bytes(self.memory)
             )?,

@@ -126,11 +126,11 @@ pub(crate) fn of_directories(begin: &impl Serialize) -> String {
 /// The largest page that is shown again, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// What is before the data of a page.
+/// The text before the data of a page.
 const BEFORE: &str = r#"<script type="application/json" id="report">"#;
 
-/// The page of a report that was written before; `None` if the file is none of this version. Only its data is taken: the
-/// script is our own.
+/// The page of a report that was written before; `None` if the file is none of this version. Only its data is taken:
+/// the script is our own.
 pub(crate) fn again(path: &Path) -> Option<String> {
     let is_candidate = path.extension().is_some_and(|ending| ending == "html")
         && path.metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST);
