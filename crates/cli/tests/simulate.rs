@@ -270,6 +270,17 @@ fn what_policies_cost_is_told_beside_the_same_counts() {
         row.as_object_mut().unwrap().retain(|field, _| expected.get(field).is_some());
         assert_eq!(row, expected);
     }
+    // Parts for applications are built when those arrive: a virtual queue remembers more than its part of the cache.
+    let parts = ["-p", "lru,equal(lru),virtual(lru),qos(lru)", "-s", "1000 blocks", "--costs", "--json", "-"];
+    let bytes: Vec<Option<f64>> = hotset(&[&["simulate", &trace, "--maps", "none"][..], &parts].concat())
+        .rows()
+        .iter()
+        .map(|row| row["policy_bytes_per_block"].as_f64())
+        .collect();
+    if cfg!(target_env = "gnu") {
+        assert!(bytes.iter().all(|bytes| bytes.is_some_and(|bytes| bytes > 20.0)), "{bytes:?}");
+        assert!(bytes[2] > bytes[0].map(|lru| 2.0 * lru), "{bytes:?}");
+    }
     let streamed = ["-p", "lru", "-s", "1000 blocks", "--memory", "100K", "--costs", "--json", "-"];
     let streamed = [&["simulate", &trace, "--maps", "none"][..], &streamed].concat();
     assert!(hotset(&streamed).rows()[0]["reference_nanoseconds"].as_f64().is_some_and(|time| time > 0.0));

@@ -108,8 +108,8 @@ pub struct Row {
     /// was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_nanoseconds: Option<f64>,
-    /// Bytes that the policy needs for each block of the cache, with a capacity of twice as many blocks as it keeps,
-    /// ghosts included; absent unless requested, and if the system does not report it.
+    /// Bytes that the policy takes for each block of the cache once twice as many blocks were referenced, ghosts and
+    /// parts for each application included; absent unless requested, and if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_bytes_per_block: Option<f64>,
     /// The same counts for each application; absent when there is only one.

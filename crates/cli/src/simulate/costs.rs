@@ -1,6 +1,6 @@
 //! What policies cost in memory.
 
-use hotset_core::policy::{Policy, PolicySpec, Setup};
+use hotset_core::policy::{Effects, Extra, Note, Object, Outcome, Policy, PolicySpec, Reference, Setting, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_sim::results::Row;
 use hotset_sim::sweep::Sweep;
@@ -10,13 +10,19 @@ pub(super) fn weigh(rows: &mut [Row], sweep: &Sweep) {
     let sizes = rows.len() / sweep.policies.len().max(1);
     for (policy, rows) in sweep.policies.iter().zip(rows.chunks_mut(sizes.max(1))) {
         for row in rows {
-            row.policy_bytes_per_block = bytes_per_block(policy, sweep, row);
+            // An interval that is a share of the run has no length here; it has one as it is served.
+            let served = || bytes_per_block(&policy.clone().set_in(Setting::Serving), sweep, row);
+            row.policy_bytes_per_block = bytes_per_block(policy, sweep, row).or_else(served);
         }
     }
 }
 
-/// Bytes that the policy takes for each block with a capacity of twice as many as it keeps; nothing for those that hold
-/// the future of a trace, and those that cannot be built without one.
+/// Blocks of a file, all of which belong to one application.
+const BLOCKS_OF_A_FILE: u32 = 64;
+
+/// Bytes that the policy takes for each block of its capacity once twice as many were referenced, by all applications
+/// of the trace in turns; nothing for those that hold the future of a trace, and those that cannot be built without
+/// one.
 fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64> {
     if policy.is_offline() {
         return None;
@@ -33,19 +39,51 @@ fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64>
         weighs: row.object_bytes.is_some(),
         costs: false,
     };
-    let bytes = registry::visit(policy.entry().info.name, Weigh(&setup))?;
+    let apps = row.apps.len().max(1) as u32;
+    let bytes = registry::visit(policy.entry().info.name, Weigh { setup: &setup, apps })?;
     Some(bytes? as f64 / f64::from(row.size_blocks.max(1)))
 }
 
-/// Bytes that building a policy takes from the heap and keeps.
-struct Weigh<'a>(&'a Setup<'a>);
+/// Bytes that a policy takes from the heap and keeps: when it is built, and for what it builds at the first references.
+struct Weigh<'a> {
+    setup: &'a Setup<'a>,
+    apps: u32,
+}
+
+/// A host that only lets the policy decide.
+struct Silent;
+
+impl Effects for Silent {
+    fn evict(&mut self, _slot: Slot) {}
+
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+
+    fn forget(&mut self, _slot: Slot) {}
+
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
+}
 
 impl Visitor for Weigh<'_> {
     type Output = Option<u64>;
 
     fn visit<P: Policy + 'static>(self) -> Option<u64> {
         let before = heap_bytes()?;
-        let policy = P::new(self.0).ok()?;
+        let mut policy = P::new(self.setup).ok()?;
+        for slot in 0..self.setup.slots {
+            let file = slot / BLOCKS_OF_A_FILE;
+            let (app, time, block) = (file % self.apps, u64::from(slot), slot % BLOCKS_OF_A_FILE);
+            let object = Some(Object::of_file(file));
+            let _: Outcome =
+                policy.access(slot, Reference { time, file, block, app, object, ..Reference::default() }, &mut Silent);
+        }
         let after = heap_bytes()?;
         drop(policy);
         Some(after.saturating_sub(before))

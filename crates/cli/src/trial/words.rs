@@ -54,7 +54,7 @@ fn gains(outcome: &Outcome) -> bool {
 }
 
 /// What to do, in a sentence or two, and the candidate to keep: the one that saves most seconds, if that is significant
-/// and comes with fewer bytes from storage where they are counted. More memory is recommended only where no policy gains.
+/// and comes with fewer bytes from storage where they are counted. More memory is recommended where no policy gains.
 pub(super) fn conclusion<'a>(
     outcomes: &[Outcome],
     candidates: &'a [Candidate],
