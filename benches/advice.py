@@ -197,18 +197,23 @@ def told(line):
 
 
 def advised(hotset, memory, command):
-    """The finding, and the measures by name."""
-    advice = told([hotset, "advise", "--size", f"{memory}M", "--json", "-", "--", *command])
-    return advice["finding"], {measure["do"] for measure in advice.get("measures", [])}
+    """The finding, the measures by name, and the policies to try: two that try has by default, and that of the advice."""
+    return of_advice(told([hotset, "advise", "--size", f"{memory}M", "--json", "-", "--", *command]))
+
+
+def of_advice(advice):
+    measures = advice.get("measures", [])
+    named = [measure["policy"] for measure in measures if measure["do"] == "steer"]
+    return advice["finding"], {measure["do"] for measure in measures}, ",".join(dict.fromkeys(["lirs", "arc", *named]))
 
 
 def is_gain(gain):
     return gain is not None and gain["half"] is not None and gain["saved"] > gain["half"] and gain["saved"] >= 0.05 * gain["kernel"]
 
 
-def measured(hotset, memory, folder, command, runs):
+def measured(hotset, memory, folder, command, runs, policies):
     """The candidates that gain, with their seconds, and the seconds as it is."""
-    trial = told([hotset, "try", str(folder), "--memory", f"{memory}M", "--runs", str(runs), "--budget", "15m", "--yes", "--json", "-", "--", *command])
+    trial = told([hotset, "try", str(folder), "--policy", policies, "--memory", f"{memory}M", "--runs", str(runs), "--budget", "15m", "--yes", "--json", "-", "--", *command])
     rows = trial["candidates"]
     seconds = {row["name"].split()[0] if at == 0 else row["name"]: row["seconds"]["steered"] for at, row in enumerate(rows)}
     gains = {row["name"].split()[0] for row in rows[1:] if is_gain(row["seconds"]) and is_gain(row["read_bytes"])}
@@ -263,13 +268,13 @@ def service(args, folder):
         recorder.send_signal(2)
         recorder.wait()
         load.wait()
-        advice = told([args.hotset, "advise", str(trace), "--size", "48M", "--json", "-"])
+        finding, measures, policies = of_advice(told([args.hotset, "advise", str(trace), "--size", "48M", "--json", "-"]))
         load = subprocess.Popen(server.load("-T", str(args.service_seconds + 10)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=server.data)
-        line = [args.hotset, "try", str(server.data), "--cgroup", str(server.group), "--policy", "lirs,arc", "--budget", f"{args.service_seconds}s", "--json", "-"]
+        line = [args.hotset, "try", str(server.data), "--cgroup", str(server.group), "--policy", policies, "--budget", f"{args.service_seconds}s", "--json", "-"]
         trial = told(line)
         load.kill()
         load.wait()
-        return advice["finding"], {measure["do"] for measure in advice.get("measures", [])}, trial
+        return finding, measures, trial
     finally:
         server.close()
 
@@ -300,8 +305,8 @@ def main():
             if args.only and args.only not in name:
                 continue
             drop(folder)
-            finding, measures = advised(args.hotset, mib, command)
-            gains, seconds, _ = measured(args.hotset, mib, place, command, args.runs)
+            finding, measures, policies = advised(args.hotset, mib, command)
+            gains, seconds, _ = measured(args.hotset, mib, place, command, args.runs, policies)
             listed = ", ".join(sorted(measures)) or finding
             shown = ", ".join(f"{key} {value:.2f}" for key, value in seconds.items())
             agree = all((what in measures) == (what in gains) for what in ("steer", "memory"))

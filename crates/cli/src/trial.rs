@@ -52,7 +52,7 @@ pub(crate) struct Try {
     #[arg(short, long, value_name = "LIST", default_value = "lirs,arc")]
     policy: String,
     /// Control group of a running service: phases of steering and of the plain kernel alternate, and no command is run
-    #[arg(long, value_name = "CGROUP", conflicts_with = "command", required_unless_present = "command")]
+    #[arg(long, value_name = "CGROUP", conflicts_with = "command")]
     cgroup: Option<PathBuf>,
     /// Runs of each candidate
     #[arg(long, value_name = "N", conflicts_with = "cgroup", default_value_t = 3, value_parser = clap::value_parser!(u64).range(2..=100))]
@@ -106,6 +106,10 @@ impl Try {
                 true => Err(Failure::Usage("--report: a trial with --cgroup has no page; use --json".to_owned())),
                 false => self.service(cgroup),
             };
+        }
+        if self.command.is_empty() {
+            let message = "no command; give one after --, or --cgroup with the group of a service that runs";
+            return Err(Failure::Usage(message.to_owned()));
         }
         let page = self.report.prepare(&[])?;
         let mut candidates = self.candidates()?;

@@ -180,7 +180,7 @@ fn a_service_is_tried_by_its_control_group() {
         assert!(run.status == 2 && run.out.is_empty(), "{run:?}");
         run.err
     };
-    assert!(refused(&[&here]).contains("--cgroup"));
+    assert!(refused(&[&here]).contains("no command; give one after --, or --cgroup"));
     assert!(refused(&["--cgroup", "batch"]).contains("no directories"));
     assert!(refused(&[&here, "--cgroup", "batch", "--", "true"]).contains("cannot be used with"));
     let root = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"]
