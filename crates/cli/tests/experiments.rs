@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::fs;
+
 use hotset_testkit::inputs;
 use serde_json::Value;
 use support::{Folder, hotset};
@@ -216,4 +218,25 @@ fn partitions_hit_what_was_counted_independently() {
         let rates = [percent(&row["apps"][0]), percent(&row["apps"][1]), percent(row)];
         assert_eq!(rates.map(|rate| (rate * 10.0).round() / 10.0), expected, "{}", row["policy"]);
     }
+}
+
+/// Workload III at the paper's ratios: 7.4 blocks are streamed for each block of the data of the application in need.
+/// At 37 MB a partition by promises keeps both, one cache keeps only the film's.
+#[test]
+fn promises_are_kept_at_the_ratios_of_the_paper_by_partitions_alone() {
+    let folder = Folder::new();
+    let experiments = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/qos");
+    let text = fs::read_to_string(format!("{experiments}/least-III.toml")).unwrap();
+    let line = |line: &str| match line.split(" = ").next() {
+        Some("policies") => "policies = \"shared(lru),qos(lru,points=9,least=1)\"".to_owned(),
+        Some("sizes") => "sizes = \"37M\"".to_owned(),
+        _ => line.replace("../../workloads", &format!("{experiments}/../../workloads")),
+    };
+    let file = folder.file("III.toml", text.lines().map(line).collect::<Vec<_>>().join("\n"));
+    let rows = hotset(&["experiment", &file, "--json", "-"]).rows();
+    let kept = |row: &Value| {
+        let apps = row["apps"].as_array().unwrap();
+        apps.iter().filter(|app| app["promise_met"] == true).count()
+    };
+    assert_eq!(rows.iter().map(kept).collect::<Vec<_>>(), [1, 2], "{rows:?}");
 }
