@@ -35,7 +35,9 @@ pub(super) fn details(advice: &Advice) -> Vec<String> {
 /// Whether storage was waited for while the recording was made, where it holds that.
 fn storage(advice: &Advice) -> Option<String> {
     let share = |share: f64| human::percent(share);
-    let cached = advice.evidence.cached.map(|cached| format!("the page cache served {} % of the bytes", share(cached)));
+    let is_bypassed = advice.evidence.bypassed.is_some_and(|bypassed| bypassed > 0.0);
+    let of = if is_bypassed { "the bytes that did not bypass it" } else { "the bytes" };
+    let cached = advice.evidence.cached.map(|cached| format!("the page cache served {} % of {of}", share(cached)));
     let waited =
         advice.evidence.waited.map(|waited| format!("processes waited for it {} % of the time", share(waited)));
     let both: Vec<String> = cached.into_iter().chain(waited).collect();

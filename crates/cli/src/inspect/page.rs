@@ -114,12 +114,14 @@ fn sequential(runs: &Sequences) -> String {
 fn page_cache(seen: &PageCache) -> String {
     let read = seen.cached_bytes + seen.fetched_bytes;
     let had = match read {
-        0 => "nothing was read".to_owned(),
+        0 => "nothing was read through it".to_owned(),
         read => {
             let share = seen.cached_bytes as f64 / read as f64;
             format!("it had {} % of {} read", human::percent(share), human::bytes(read))
         }
     };
+    let past = human::bytes(seen.bypassed_bytes);
+    let had = if seen.bypassed_bytes > 0 { format!("{had}, {past} bypassed it") } else { had };
     match seen.touches {
         0 => had,
         touches => format!(
