@@ -117,7 +117,11 @@ impl Try {
         let directories = canonical(if self.directories.is_empty() { &here } else { &self.directories })?;
         let typed = typed(&self.command);
         // A mount is tried where each request takes a round trip.
-        let can_mount = matches!(&directories[..], [one] if is_remote(one).unwrap_or(false));
+        let mut can_mount = matches!(&directories[..], [one] if is_remote(one).unwrap_or(false));
+        if let Some(tool) = mounted::missing_tool().filter(|_| can_mount) {
+            writeln!(stderr(), "hotset: no mount is tried: there is no program {tool}")?;
+            can_mount = false;
+        }
         self.ask((candidates.len() as u64 + u64::from(can_mount)) * self.runs + 1, &typed)?;
         let _claims = claims(&directories)?;
         let mut runner = Runner::new(&self.command, self.memory, &directories, self.budget)?;

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 use std::thread;
 use std::time::Duration;
@@ -166,8 +167,50 @@ fn a_mount_is_tried_on_a_slow_source() {
     let run = try_with("40M");
     assert!(run.err.contains("no mount is tried: the command needs"), "{run:?}");
     assert!(!run.out.contains("\"mount\""), "{run:?}");
+    nothing_is_left(&source);
+}
+
+/// The file of the user is there, and no mount of a trial is.
+fn nothing_is_left(source: &Mount) {
+    assert_eq!(fs::metadata(source.source("data")).map(|about| about.len()).unwrap(), 4 << 20);
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains("hotset-try-"), "a mount is still there: {mounts}");
+}
+
+/// A failure at any step leaves the files of the directory alone: what is below the place of a mount is never removed.
+#[test]
+fn a_mount_that_fails_leaves_the_files_alone() {
+    if !can_mount() {
+        return;
+    }
+    let source = Mount::new(&["--memory", "0", "--mode", "fast"]);
+    fs::write(source.source("data"), "x".repeat(4 << 20)).unwrap();
+    let (at, tools) = (source.at("").display().to_string(), Folder::new());
+    let try_with = |path: &str| {
+        let script = format!("/bin/cat {at}/data | /usr/bin/wc -c");
+        let options = ["try", &at, "--policy", "lirs", "--yes", "--runs", "2", "--memory", "96M", "--json", "-"];
+        let mut child = command(&[&options[..], &["--", "/bin/sh", "-c", &script]].concat());
+        let Output { status, stdout, stderr } = child.env("PATH", path).spawn().unwrap().wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        nothing_is_left(&source);
+        Run { status: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    };
+    let run = try_with(&tools.path(""));
+    if cannot(&run) {
+        return;
+    }
+    assert!(run.status == 0 && run.err.contains("no mount is tried: there is no program unshare"), "{run:?}");
+    // It is there, but cannot be run; then it fails.
+    let path = format!("{}:/usr/bin:/bin", tools.path(""));
+    let tool = tools.file("unshare", "#!/bin/sh\nexit 5\n");
+    assert_eq!(try_with(&path).status, 0, "the next one in PATH is taken");
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = try_with(&path);
+    assert!(run.status == 5 && run.err.contains("exit status 5"), "{run:?}");
+    let unable = tools.file("unshare", "not a program");
+    fs::set_permissions(&unable, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = try_with(&path);
+    assert!(run.status != 0 && run.out.is_empty(), "{run:?}");
 }
 
 /// A service is not run: phases alternate until the budget is over.

@@ -7,14 +7,15 @@
 
 mod trace_file;
 
-use std::fs;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_results as results;
 use hotset_sim::results::SeriesRow;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -124,21 +125,33 @@ pub(crate) fn of_directories(begin: &impl Serialize) -> String {
 }
 
 /// The largest page that is shown again, in bytes.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: u64 = 16 << 20;
 
 /// The text before the data of a page.
 const BEFORE: &str = r#"<script type="application/json" id="report">"#;
 
+/// The fields that tell a report; the others are not kept in memory.
+#[derive(Deserialize)]
+struct Begin {
+    version: u32,
+    command: String,
+}
+
 /// The page of a report that was written before; `None` if the file is none of this version. Only its data is taken:
 /// the script is our own.
 pub(crate) fn again(path: &Path) -> Option<String> {
-    let is_candidate = path.extension().is_some_and(|ending| ending == "html")
-        && path.metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST);
-    let html = is_candidate.then(|| fs::read_to_string(path).ok()).flatten()?;
+    if path.extension().is_none_or(|ending| ending != "html") {
+        return None;
+    }
+    // What was a file a moment ago may be a pipe by now, whose open would wait for a writer.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+    let is_candidate = file.metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST);
+    let mut html = String::new();
+    is_candidate.then(|| file.take(LARGEST).read_to_string(&mut html).ok()).flatten()?;
     let (_, after) = html.split_once(BEFORE)?;
     let (json, _) = after.split_once("</script>")?;
-    let data: serde_json::Value = serde_json::from_str(json).ok()?;
-    (data["version"] == VERSION && data["command"].is_string()).then(|| filled(TEMPLATE, json))
+    let begin: Begin = serde_json::from_str(json).ok()?;
+    (begin.version == VERSION && !begin.command.is_empty()).then(|| filled(TEMPLATE, json))
 }
 
 fn told(files: &[PathBuf]) -> Vec<TraceFile> {

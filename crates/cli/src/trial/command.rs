@@ -81,7 +81,10 @@ impl Beside {
         match self {
             Beside::Nothing => Ok(None),
             Beside::Session(mut session) => Ok(Some(session.finish())),
-            Beside::Mount(running) => running.end().map(|()| None),
+            Beside::Mount(running) => {
+                drop(running);
+                Ok(None)
+            }
         }
     }
 }
