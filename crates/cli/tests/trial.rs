@@ -177,7 +177,7 @@ fn nothing_is_left(source: &Mount) {
     assert!(!mounts.contains("hotset-try-"), "a mount is still there: {mounts}");
 }
 
-/// A failure at any step leaves the files of the directory alone: what is below the place of a mount is never removed.
+/// A failure at any step leaves the files of the directory alone: nothing below the place of a mount is ever removed.
 #[test]
 fn a_mount_that_fails_leaves_the_files_alone() {
     if !can_mount() {

@@ -143,7 +143,7 @@ pub(crate) fn again(path: &Path) -> Option<String> {
     if path.extension().is_none_or(|ending| ending != "html") {
         return None;
     }
-    // What was a file a moment ago may be a pipe by now, whose open would wait for a writer.
+    // Another program may have put a pipe in place of the file, whose open would wait for a writer.
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let is_candidate = file.metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST);
     let mut html = String::new();
