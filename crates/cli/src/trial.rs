@@ -101,6 +101,8 @@ struct Paged<'a> {
 
 impl Try {
     pub(crate) fn run(self, line: &str) -> Result<(), Failure> {
+        // A place that cannot be written would lose the result of all runs.
+        self.json.iter().try_for_each(|path| results::check(path, &[]))?;
         if let Some(cgroup) = &self.cgroup {
             return match self.report.is_asked() {
                 true => Err(Failure::Usage("--report: a trial with --cgroup has no page; use --json".to_owned())),

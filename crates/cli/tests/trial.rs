@@ -238,6 +238,9 @@ fn a_service_is_tried_by_its_control_group() {
     }
     let run = hotset(&["try", &here, "--cgroup", &group, "--policy", "lirs,arc", "--budget", "2s", "--json", "-"]);
     let missing = hotset(&["try", &here, "--cgroup", &format!("{group}/absent"), "--budget", "2s"]);
+    let unwritable = folder.path("absent/result.json");
+    let unwritable = hotset(&["try", &here, "--cgroup", &group, "--budget", "1h", "--json", &unwritable]);
+    let unlimited = hotset(&["try", &here, "--cgroup", root, "--budget", "2s"]);
     fs::remove_dir(&group).unwrap();
     if cannot(&run) {
         return;
@@ -245,5 +248,7 @@ fn a_service_is_tried_by_its_control_group() {
     let told: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert!(told["conclusion"].as_str().unwrap().starts_with("No conclusion: too few phases"), "{told}");
     assert!(told["candidates"].as_array().unwrap().len() == 2 && told["best"].is_null(), "{told}");
+    assert!(unwritable.status != 0 && unwritable.err.contains("absent/result.json"), "{unwritable:?}");
+    assert!(unlimited.status == 2 && unlimited.err.contains("no limit of memory; set one first"), "{unlimited:?}");
     assert!(missing.status != 0 && missing.err.contains("absent"), "{missing:?}");
 }

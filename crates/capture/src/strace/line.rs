@@ -158,9 +158,15 @@ fn time_column(line: &[u8]) -> Result<(Option<Clock>, &[u8]), Malformed> {
     let (stamp, rest) = line.split_at(length);
     let clock = if memchr(b':', stamp).is_some() { time_of_day(stamp) } else { seconds(stamp).map(Clock::Epoch) };
     match clock {
-        Some(clock) => Ok((Some(clock), rest.trim_ascii_start())),
+        Some(clock) => Ok((Some(clock), without_relative(rest.trim_ascii_start()))),
         None => Err(unexpected(stamp, "a time such as `1795225737.545528` or `12:34:56.789012`")),
     }
+}
+
+/// The line without the time since the one before, which follows an absolute one (`-r -ttt`): `(+     0.000030) `.
+fn without_relative(line: &[u8]) -> &[u8] {
+    let end = line.strip_prefix(b"(+").and_then(|rest| memchr(b')', rest));
+    end.map_or(line, |end| line[end + 3..].trim_ascii_start())
 }
 
 fn time_of_day(stamp: &[u8]) -> Option<Clock> {
@@ -198,6 +204,8 @@ mod tests {
             ("17<bash>  1795225737.545528 close(3) = 0", 17, epoch),
             ("17 12:34:56.789012 close(3) = 0\r", 17, day),
             ("12:34:56 close(3) = 0", 0, Some(Clock::Day(45_296_000_000_000))),
+            ("17 1795225737.545528 (+     0.000030) close(3) = 0", 17, epoch),
+            ("17 12:34:56.789012 (+     0.000030) close(3) = 0", 17, day),
             ("17 1795225737.545528123 close(3) = 0", 17, Some(Clock::Epoch(1_795_225_737_545_528_123))),
         ];
         for (line, pid, time) in cases {

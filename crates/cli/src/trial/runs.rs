@@ -257,5 +257,12 @@ pub(super) fn session(
         fetcher: fetcher(),
     };
     let telling = Telling { rules: None, naming: naming(policy, hotset_mount::AppBy::Exe) };
-    Ok(Session::new(settings, telling, feed)?)
+    Session::new(settings, telling, feed).map_err(|error| match error {
+        // A trial has no size that could take the place of a limit.
+        SteerError::Unlimited { cgroup } => Failure::Usage(format!(
+            "{} has no limit of memory; set one first, as with MemoryMax= of its unit",
+            cgroup.display()
+        )),
+        error => error.into(),
+    })
 }
