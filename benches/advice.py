@@ -24,6 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from group import Group, drop
+
 MIB = 1 << 20
 
 LOOP = """
@@ -180,14 +182,6 @@ class Throttle:
                 time.sleep(0.1)
 
 
-def drop(folder):
-    for path in Path(folder).rglob("*"):
-        if path.is_file():
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def told(line):
     done = subprocess.run(line, capture_output=True, text=True)
     try:
@@ -212,12 +206,12 @@ def is_gain(gain):
 
 
 def measured(hotset, memory, folder, command, runs, policies):
-    """The candidates that gain, with their seconds, and the seconds as it is."""
+    """The kinds of candidates that gain, and the seconds of all."""
     trial = told([hotset, "try", str(folder), "--policy", policies, "--memory", f"{memory}M", "--runs", str(runs), "--budget", "15m", "--yes", "--json", "-", "--", *command])
     rows = trial["candidates"]
     seconds = {row["name"].split()[0] if at == 0 else row["name"]: row["seconds"]["steered"] for at, row in enumerate(rows)}
     gains = {row["name"].split()[0] for row in rows[1:] if is_gain(row["seconds"]) and is_gain(row["read_bytes"])}
-    return gains, seconds or {"as": trial["first"]["seconds"]}, trial
+    return gains, seconds or {"as": trial["first"]["seconds"]}
 
 
 class Postgres:
@@ -227,13 +221,11 @@ class Postgres:
         self.bins, self.data = Path(bins), folder / "postgres"
         self.data.mkdir()
         shutil.chown(self.data, "nobody")
-        self.group = Path(f"/sys/fs/cgroup/memory/hotset-service-{os.getpid()}")
-        self.group.mkdir()
-        (self.group / "memory.limit_in_bytes").write_text(str(mib * MIB))
+        self.group = Group(mib * MIB, "-postgres")
         self.run("initdb", "-D", str(self.data), "-A", "trust", "-U", "bench")
         options = f"-c listen_addresses= -c unix_socket_directories={self.data} -c shared_buffers=8MB -c maintenance_work_mem=8MB -c fsync=off"
         subprocess.run(self.line("pg_ctl", "-D", str(self.data), "-o", options, "-w", "-l", str(self.data / "log"), "start"), check=True, stdout=subprocess.DEVNULL, cwd=self.data,
-                       preexec_fn=lambda: (self.group / "cgroup.procs").write_text(str(os.getpid())))
+                       preexec_fn=self.group.enter)
         self.run("createdb", "-h", str(self.data), "-U", "bench", "bench")
         self.run("pgbench", "-h", str(self.data), "-U", "bench", "-i", "-s", "14", "-q", "bench")
 
@@ -250,7 +242,7 @@ class Postgres:
         self.run("pg_ctl", "-D", str(self.data), "-m", "immediate", "stop")
         for _ in range(100):
             try:
-                return self.group.rmdir()
+                return self.group.close()
             except OSError:
                 time.sleep(0.1)
 
@@ -270,7 +262,7 @@ def service(args, folder):
         load.wait()
         finding, measures, policies = of_advice(told([args.hotset, "advise", str(trace), "--size", "48M", "--json", "-"]))
         load = subprocess.Popen(server.load("-T", str(args.service_seconds + 10)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=server.data)
-        line = [args.hotset, "try", str(server.data), "--cgroup", str(server.group), "--policy", policies, "--budget", f"{args.service_seconds}s", "--json", "-"]
+        line = [args.hotset, "try", str(server.data), "--cgroup", str(server.group.path), "--policy", policies, "--budget", f"{args.service_seconds}s", "--json", "-"]
         trial = told(line)
         load.kill()
         load.wait()
@@ -306,7 +298,7 @@ def main():
                 continue
             drop(folder)
             finding, measures, policies = advised(args.hotset, mib, command)
-            gains, seconds, _ = measured(args.hotset, mib, place, command, args.runs, policies)
+            gains, seconds = measured(args.hotset, mib, place, command, args.runs, policies)
             listed = ", ".join(sorted(measures)) or finding
             shown = ", ".join(f"{key} {value:.2f}" for key, value in seconds.items())
             agree = all((what in measures) == (what in gains) for what in ("steer", "memory"))

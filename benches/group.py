@@ -1,4 +1,4 @@
-"""Control groups of the benches."""
+"""Control groups and the page cache, for the benches."""
 
 import os
 from pathlib import Path
@@ -18,3 +18,12 @@ class Group:
 
     def close(self):
         self.path.rmdir()
+
+
+def drop(folder):
+    """Drops the files below a folder from the page cache."""
+    for path in Path(folder).rglob("*"):
+        if path.is_file():
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

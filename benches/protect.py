@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from group import Group
+from group import Group, drop
 
 COMMANDS = {
     "tar": "tar -cf {out}/tree.tar {tree}",
@@ -32,14 +32,6 @@ COMMANDS = {
 def cached(hotset, path):
     rows = subprocess.run([hotset, "cached", path, "--json", "-"], capture_output=True, check=True, text=True).stdout
     return sum(json.loads(row)["cached_bytes"] for row in rows.splitlines())
-
-
-def drop(folder):
-    for path in Path(folder).rglob("*"):
-        if path.is_file():
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def run(args, folder, command, is_protected):

@@ -84,6 +84,13 @@ struct Trial {
     rounds: usize,
     /// Empty where the first run reads next to nothing from storage.
     candidates: Vec<Outcome>,
+    #[serde(flatten)]
+    conclusion: Conclusion,
+}
+
+/// The conclusion of a trial.
+#[derive(Serialize)]
+struct Conclusion {
     /// Name of the best candidate; absent where nothing helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     best: Option<String>,
@@ -121,7 +128,7 @@ impl Try {
         // A mount is tried where each request takes a round trip.
         let mut can_mount = matches!(&directories[..], [one] if is_remote(one).unwrap_or(false));
         if let Some(tool) = mounted::missing_tool().filter(|_| can_mount) {
-            writeln!(stderr(), "hotset: no mount is tried: there is no program {tool}")?;
+            writeln!(stderr(), "hotset: no mount is tried: {tool} is missing")?;
             can_mount = false;
         }
         self.ask((candidates.len() as u64 + u64::from(can_mount)) * self.runs + 1, &typed)?;
@@ -144,12 +151,16 @@ impl Try {
             first,
             rounds: runner.rounds(),
             candidates: outcomes,
-            best: best.map(ToString::to_string),
-            conclusion,
-            permanent: best.map(|best| words::permanent(best, self.memory, &directories, &typed)),
+            conclusion: Conclusion {
+                best: best.map(ToString::to_string),
+                conclusion,
+                permanent: best.map(|best| words::permanent(best, self.memory, &directories, &typed)),
+            },
             command: typed,
         };
-        self.show(&trial)?;
+        let has_table = !trial.candidates.is_empty();
+        let table = has_table.then(|| format!("{}\n", words::table(&trial.candidates)));
+        self.show(&trial, &table.unwrap_or_default(), &trial.conclusion)?;
         page.map_or(Ok(()), |page| page.write(line, Paged { trial: &trial }))
     }
 
@@ -235,7 +246,8 @@ impl Try {
         }
     }
 
-    fn show(&self, trial: &Trial) -> Result<(), Failure> {
+    /// Writes the JSON of `trial`, and shows its `figures`, lines each of which ends, and its conclusion.
+    fn show(&self, trial: &impl Serialize, figures: &str, conclusion: &Conclusion) -> Result<(), Failure> {
         if let Some(path) = &self.json {
             results::write(path, |out| {
                 serde_json::to_writer(&mut *out, trial).map_err(Into::into).and_then(|()| writeln!(out))
@@ -245,11 +257,11 @@ impl Try {
             }
         }
         let mut out = stdout().lock();
-        if !trial.candidates.is_empty() {
-            writeln!(out, "{}\n", words::table(&trial.candidates))?;
+        if !figures.is_empty() {
+            writeln!(out, "{figures}")?;
         }
-        writeln!(out, "{}", human::wrap(&trial.conclusion, style::width()))?;
-        if let Some(permanent) = &trial.permanent {
+        writeln!(out, "{}", human::wrap(&conclusion.conclusion, style::width()))?;
+        if let Some(permanent) = &conclusion.permanent {
             writeln!(out, "To keep it:\n  {permanent}")?;
         }
         Ok(out.flush()?)

@@ -207,7 +207,7 @@ fn a_write_that_finds_its_block_is_no_read_that_hits() {
     let simulate = ["simulate", &trace, "-p", "lru,mru,lirs,opt", "-s", "2 blocks"];
     let out = unwrapped(&hotset(&simulate).good().out);
     assert!(out.contains("read hits % hit ratio %") && out.contains("mru hits 33.00 % of reads"), "{out}");
-    assert!(!out.contains("bound"), "opt, which hits no read, is no bound on reads: {out}");
+    assert!(!out.contains("bound"), "opt hits no read, so it does not bound reads: {out}");
     let out = unwrapped(&hotset(&[&simulate[..], &["--metric", "references"]].concat()).good().out);
     assert!(out.contains("No online policy here hits a larger share of references"), "{out}");
     let out = hotset(&["simulate", &trace, "-p", "lru,opt", "-s", "1,2,3 blocks"]).good().out;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use support::mounted::{Mount, can_mount};
-use support::{Folder, Run, command, exists, hotset};
+use support::{Folder, Run, command, exists, finish, hotset};
 
 /// True if the machine does not permit the run; says so.
 fn cannot(run: &Run) -> bool {
@@ -150,10 +150,9 @@ fn a_mount_is_tried_on_a_slow_source() {
     let all = ["try", &at, "--policy", "lirs", "--yes", "--runs", "2", "--json", "-"];
     let try_with = |memory: &str| {
         let options = [&all[..], &["--memory", memory, "--", "sh", "-c", "cd -P . && cat data | wc -c"]].concat();
-        let child = command(&options).current_dir(&at).spawn().unwrap();
-        let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Run { status: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+        let mut command = command(&options);
+        command.current_dir(&at);
+        finish(command)
     };
     let run = try_with("96M");
     if cannot(&run) {
@@ -189,17 +188,17 @@ fn a_mount_that_fails_leaves_the_files_alone() {
     let try_with = |path: &str| {
         let script = format!("/bin/cat {at}/data | /usr/bin/wc -c");
         let options = ["try", &at, "--policy", "lirs", "--yes", "--runs", "2", "--memory", "96M", "--json", "-"];
-        let mut child = command(&[&options[..], &["--", "/bin/sh", "-c", &script]].concat());
-        let Output { status, stdout, stderr } = child.env("PATH", path).spawn().unwrap().wait_with_output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let mut command = command(&[&options[..], &["--", "/bin/sh", "-c", &script]].concat());
+        command.env("PATH", path);
+        let run = finish(command);
         nothing_is_left(&source);
-        Run { status: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+        run
     };
     let run = try_with(&tools.path(""));
     if cannot(&run) {
         return;
     }
-    assert!(run.status == 0 && run.err.contains("no mount is tried: there is no program unshare"), "{run:?}");
+    assert!(run.status == 0 && run.err.contains("no mount is tried: unshare is missing"), "{run:?}");
     // It is there, but cannot be run; then it fails.
     let path = format!("{}:/usr/bin:/bin", tools.path(""));
     let tool = tools.file("unshare", "#!/bin/sh\nexit 5\n");

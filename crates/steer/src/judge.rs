@@ -2,7 +2,7 @@
 //!
 //! The policy and a model of the kernel follow the same reads. Steering begins when the policy misses at least a tenth
 //! less over one turn of the cache, and processes wait for reads; it ends when it saves less than half of that over two
-//! turns, or when there are no misses. After three turns without a gain, it pauses for half a minute, then for longer;
+//! turns, or when nothing is missed. After three turns without a gain, it pauses for half a minute, then for longer;
 //! meanwhile reads have no overhead.
 
 use serde::Serialize;

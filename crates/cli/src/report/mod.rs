@@ -140,6 +140,16 @@ struct Begin {
 /// The page of a report that was written before; `None` if the file is none of this version. Only its data is taken:
 /// the script is our own.
 pub(crate) fn again(path: &Path) -> Option<String> {
+    data(path).map(|json| filled(TEMPLATE, &json))
+}
+
+/// True if the file is a report of this version.
+pub(crate) fn is_report(path: &Path) -> bool {
+    data(path).is_some()
+}
+
+/// The data of a report.
+fn data(path: &Path) -> Option<String> {
     if path.extension().is_none_or(|ending| ending != "html") {
         return None;
     }
@@ -151,7 +161,7 @@ pub(crate) fn again(path: &Path) -> Option<String> {
     let (_, after) = html.split_once(BEFORE)?;
     let (json, _) = after.split_once("</script>")?;
     let begin: Begin = serde_json::from_str(json).ok()?;
-    (begin.version == VERSION && !begin.command.is_empty()).then(|| filled(TEMPLATE, json))
+    (begin.version == VERSION && !begin.command.is_empty()).then(|| json.to_owned())
 }
 
 fn told(files: &[PathBuf]) -> Vec<TraceFile> {

@@ -51,9 +51,9 @@ struct Weigh<'a> {
 }
 
 /// A host that only lets the policy decide.
-struct Silent;
+struct Ignored;
 
-impl Effects for Silent {
+impl Effects for Ignored {
     fn evict(&mut self, _slot: Slot) {}
 
     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
@@ -82,7 +82,7 @@ impl Visitor for Weigh<'_> {
             let (app, time, block) = (file % self.apps, u64::from(slot), slot % BLOCKS_OF_A_FILE);
             let object = Some(Object::of_file(file));
             let _: Outcome =
-                policy.access(slot, Reference { time, file, block, app, object, ..Reference::default() }, &mut Silent);
+                policy.access(slot, Reference { time, file, block, app, object, ..Reference::default() }, &mut Ignored);
         }
         let after = heap_bytes()?;
         drop(policy);

@@ -77,14 +77,11 @@ impl Beside {
     }
 
     /// Ends, and returns the report of a session.
-    fn end(self) -> Result<Option<Report>, Failure> {
+    fn end(self) -> Option<Report> {
         match self {
-            Beside::Nothing => Ok(None),
-            Beside::Session(mut session) => Ok(Some(session.finish())),
-            Beside::Mount(running) => {
-                drop(running);
-                Ok(None)
-            }
+            Beside::Session(mut session) => Some(session.finish()),
+            // A mount ends when it is dropped.
+            Beside::Nothing | Beside::Mount(_) => None,
         }
     }
 }
@@ -115,7 +112,7 @@ pub(super) fn run(
         made.kill();
         child.wait().map_err(failed)?;
     }
-    let report = beside.end()?;
+    let report = beside.end();
     let left = left(made);
     made.kill();
     let (ended, own_bytes) = ended?;

@@ -3,7 +3,7 @@
 //! The mount runs in the control group of the command, so both share one limit of memory. The command runs in a
 //! private mount namespace where the mount is bound over the directory; other programs see the directory itself.
 //!
-//! The mount is read-only, and nothing below its place is ever removed: whatever is there are the files of the user.
+//! The mount is read-only, and nothing below its place is ever removed: the files there are those of the user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,7 +33,7 @@ const BOUND: &str = r#"mount --bind -- "$1" "$2" && shift 2 && exec env -C "$PWD
 /// Programs that this takes.
 const TOOLS: [&str; 4] = ["unshare", "sh", "mount", "env"];
 
-/// A program that a mount under trial takes, and that is not there.
+/// A program of [`TOOLS`] that is missing.
 pub(super) fn missing_tool() -> Option<&'static str> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |tool: &&str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
@@ -110,7 +110,7 @@ impl Drop for Running {
     }
 }
 
-/// The failure of a mount that has ended by itself, in its own words.
+/// The failure of a mount that has ended too early, in its own words.
 fn refused(source: &Path, process: &mut Child) -> Failure {
     let mut text = String::new();
     if let Some(mut errors) = process.stderr.take() {

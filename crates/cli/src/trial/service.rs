@@ -1,22 +1,20 @@
 //! The trial of a service that runs: phases of steering and of the plain kernel alternate.
 
-use std::io::{Write, stderr, stdout};
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
-use hotset_steer::{Cgroup, Hierarchy, Proven, Report, Verdict};
+use hotset_steer::{Cgroup, Hierarchy, Proven, Report, Verdict, When};
 use serde::Serialize;
 
-use super::Try;
 use super::runs::{Candidate, session};
+use super::{Conclusion, Try};
 use crate::failure::Failure;
 use crate::output::{human, style};
-use crate::results;
 use crate::shell::quoted;
 use crate::steer::running::Asked;
 use crate::steer::{canonical, claimed, claims, proved};
-use hotset_steer::When;
 
 /// Time between looks at signals.
 const STEP: Duration = Duration::from_millis(100);
@@ -26,13 +24,8 @@ const STEP: Duration = Duration::from_millis(100);
 struct Trial {
     cgroup: PathBuf,
     candidates: Vec<Tried>,
-    /// Name of the best candidate; absent where nothing helps.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    best: Option<String>,
-    conclusion: String,
-    /// The command that makes the best candidate permanent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    permanent: Option<String>,
+    #[serde(flatten)]
+    conclusion: Conclusion,
 }
 
 /// A policy that steered the kernel in every other phase.
@@ -53,7 +46,7 @@ impl Try {
         let group = Hierarchy::find()?.group(cgroup)?;
         let mut claims = claims(&directories)?;
         claims.push(claimed(group.folder())?);
-        let policies: Vec<PolicySpec> = self.steered()?;
+        let policies = self.steered()?;
         let share = self.budget / policies.len() as u32;
         let asked = Asked::new()?;
         let mut tried = Vec::new();
@@ -75,34 +68,18 @@ impl Try {
         });
         let trial = Trial {
             cgroup: cgroup.to_owned(),
-            best: best.map(|best| best.name.clone()),
-            conclusion: conclusion(&tried, best),
-            permanent,
+            conclusion: Conclusion {
+                best: best.map(|best| best.name.clone()),
+                conclusion: conclusion(&tried, best),
+                permanent,
+            },
             candidates: tried,
         };
-        self.show_service(&trial)
-    }
-
-    fn show_service(&self, trial: &Trial) -> Result<(), Failure> {
-        if let Some(path) = &self.json {
-            results::write(path, |out| {
-                serde_json::to_writer(&mut *out, trial).map_err(Into::into).and_then(|()| writeln!(out))
-            })?;
-            if path == Path::new("-") {
-                return Ok(());
-            }
-        }
-        let mut out = stdout().lock();
-        for tried in &trial.candidates {
-            for line in proved::lines(&tried.proof) {
-                writeln!(out, "{}", human::wrap(&format!("{}: {line}", tried.name), style::width()))?;
-            }
-        }
-        writeln!(out, "\n{}", human::wrap(&trial.conclusion, style::width()))?;
-        if let Some(permanent) = &trial.permanent {
-            writeln!(out, "To keep it:\n  {permanent}")?;
-        }
-        Ok(out.flush()?)
+        let lines = trial.candidates.iter().flat_map(|tried| {
+            proved::lines(&tried.proof).into_iter().map(move |line| format!("{}: {line}", tried.name))
+        });
+        let figures: String = lines.map(|line| human::wrap(&line, style::width()) + "\n").collect();
+        self.show(&trial, &figures, &trial.conclusion)
     }
 }
 

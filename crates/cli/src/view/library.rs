@@ -132,7 +132,7 @@ fn entries(path: &Path) -> impl Iterator<Item = (DirEntry, fs::FileType)> {
 
 /// The kind of a file, by its first bytes.
 fn recognised(path: &Path, bytes: u64) -> Option<(Kind, Option<&'static str>)> {
-    if report::again(path).is_some() {
+    if report::is_report(path) {
         return Some((Kind::Report, None));
     }
     let mut input = Input::open(path).ok()?;
