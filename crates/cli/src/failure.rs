@@ -1,5 +1,6 @@
 //! Errors as the user sees them: a sentence on standard error, and an exit status.
 
+use std::ffi::OsStr;
 use std::io;
 use std::process::ExitCode;
 
@@ -17,11 +18,18 @@ pub(crate) enum Failure {
     Usage(String),
     /// The reader of the output has gone: there is nothing to print, and it is not a failure.
     Unread,
+    /// The program that the user named cannot be started: exit status 127, as a shell gives it.
+    NotStarted(String),
     /// A recorded program ended with this status, which becomes ours.
     Status(u8),
 }
 
 impl Failure {
+    /// A program that cannot be started.
+    pub(crate) fn not_started(program: &OsStr, error: &io::Error) -> Failure {
+        Failure::NotStarted(format!("cannot run {}: {}", program.display(), reason(error)))
+    }
+
     /// A spec error under an option, with the place in its text.
     pub(crate) fn spec(option: &str, text: &str, error: &SpecError) -> Failure {
         Failure::Usage(format!("{option}: {}", error.render(text)))
@@ -54,6 +62,10 @@ impl Failure {
             Failure::Usage(message) => {
                 eprintln!("hotset: {message}");
                 ExitCode::from(2)
+            }
+            Failure::NotStarted(message) => {
+                eprintln!("hotset: {message}");
+                ExitCode::from(127)
             }
             Failure::Unread => ExitCode::SUCCESS,
             Failure::Status(status) => ExitCode::from(*status),

@@ -75,8 +75,7 @@ impl Protect {
     fn attend(&self, made: &Made, asked: &Asked) -> Result<std::process::ExitStatus, Failure> {
         let (program, arguments) = self.command.split_first().ok_or_else(|| Failure::Usage("no command".to_owned()))?;
         let started = made.start(Command::new(program).args(arguments));
-        let mut child =
-            started.map_err(|error| Failure::Work(format!("cannot run {}: {}", program.display(), reason(&error))))?;
+        let mut child = started.map_err(|error| Failure::not_started(program, &error))?;
         let mut has_failed = false;
         loop {
             thread::sleep(STEP);

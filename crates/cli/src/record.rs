@@ -222,6 +222,9 @@ pub(crate) fn status(ended: ExitStatus) -> u8 {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Failure {
-        Failure::Work(error.to_string())
+        match error {
+            RecordError::NoProgram { .. } => Failure::NotStarted(error.to_string()),
+            error => Failure::Work(error.to_string()),
+        }
     }
 }

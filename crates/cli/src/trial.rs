@@ -136,7 +136,7 @@ impl Try {
         let mut runner = Runner::new(&self.command, self.memory, &directories, self.budget)?;
         let first = runner.first().map_err(|stop| self.stopped(stop, "one run"))?;
         if can_mount {
-            self.add_mount(&mut candidates, first.own_bytes)?;
+            self.add_mount(&runner, &mut candidates, first.own_bytes)?;
         }
         if first.read_bytes.is_none_or(|bytes| bytes >= LEAST) {
             self.rounds(&mut runner, &candidates)?;
@@ -184,16 +184,22 @@ impl Try {
         policies.into_iter().map(can_steer).collect()
     }
 
-    /// Adds the mount before the candidate with more memory, if the command leaves enough memory for its cache.
-    fn add_mount(&self, candidates: &mut Vec<Candidate>, own_bytes: u64) -> Result<(), Failure> {
-        match mounted::cache_bytes(self.memory, own_bytes) {
-            Some(bytes) => candidates.insert(candidates.len() - 1, Candidate::Mounted(bytes)),
-            None => writeln!(
+    /// Adds the mount before the candidate with more memory, if the command leaves enough memory for its cache and the
+    /// mount can be started here.
+    fn add_mount(&self, runner: &Runner, candidates: &mut Vec<Candidate>, own_bytes: u64) -> Result<(), Failure> {
+        let Some(bytes) = mounted::cache_bytes(self.memory, own_bytes) else {
+            writeln!(
                 stderr(),
                 "hotset: no mount is tried: the command needs {} of {}, and a mount at least 64M more",
                 human::bytes(own_bytes),
                 human::bytes(self.memory)
-            )?,
+            )?;
+            return Ok(());
+        };
+        match runner.check_mount(bytes) {
+            Ok(()) => candidates.insert(candidates.len() - 1, Candidate::Mounted(bytes)),
+            Err(Failure::Work(why)) => writeln!(stderr(), "hotset: no mount is tried: {why}")?,
+            Err(failure) => return Err(failure),
         }
         Ok(())
     }

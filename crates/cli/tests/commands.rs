@@ -331,7 +331,7 @@ mod recording {
         assert_eq!(again.status, 2);
         assert!(again.err.contains("exists; choose another name, or replace it with --force"), "{}", again.err);
         let failed = hotset(&["record", "--force", "-o", &kept, "--", "/no/such/program"]);
-        assert_eq!((failed.status, std::fs::read_to_string(&kept).unwrap().as_str()), (1, "a trace of hours"));
+        assert_eq!((failed.status, std::fs::read_to_string(&kept).unwrap().as_str()), (127, "a trace of hours"));
         assert_eq!(hotset(&["record", "--force", "-o", &kept, "--", "true"]).status, 0);
         assert_eq!(hotset(&["inspect", &kept]).status, 0);
         let seen = &hotset(&["inspect", &out, "--maps", "none", "--json", "-"]).rows()[0];

@@ -188,12 +188,16 @@ fn arguments_in_the_wrong_order_are_recognised() {
 fn programs_that_cannot_be_recorded() {
     let folder = Folder::new();
     let out = folder.path("x.hst");
-    refused(&["record", "-o", &out, "--", "/no/such/program"], 1, &["/no/such/program", "the program does not exist"]);
+    refused(
+        &["record", "-o", &out, "--", "/no/such/program"],
+        127,
+        &["/no/such/program", "the program does not exist"],
+    );
     refused(&["record", "-o", &out], 2, &["COMMAND"]);
     let mut without = command(&["record", "-o", &out, "--", "true"]);
     without.env("PATH", folder.path("."));
     let run = finish(without);
-    assert_eq!(run.status, 1);
+    assert_eq!(run.status, 127);
     assert!(!exists(&out), "nothing was recorded, so nothing is left");
 }
 

@@ -100,7 +100,10 @@ fn the_status_is_the_commands_and_mistakes_are_told() {
     let killed = hotset(&["protect", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(killed.status, 128 + 9);
     let none = hotset(&["protect", "--", &folder.path("absent")]);
-    assert!(none.status == 1 && none.err.contains("cannot run") && none.err.contains("it does not exist"), "{none:?}");
+    assert!(
+        none.status == 127 && none.err.contains("cannot run") && none.err.contains("it does not exist"),
+        "{none:?}"
+    );
     let absent = hotset(&["protect", &folder.path("absent"), "--", "true"]);
     assert!(absent.status == 1 && absent.err.contains("it does not exist"), "{absent:?}");
     let small = hotset(&["protect", "--cache", "1M", "--", "true"]);

@@ -92,7 +92,7 @@ fn a_command_that_cannot_be_started_leaves_nothing_behind() {
     if cannot(&run) {
         return;
     }
-    assert_eq!(run.status, 1);
+    assert_eq!(run.status, 127);
     assert!(run.err.contains("cannot run /nowhere/command"), "{}", run.err);
 }
 

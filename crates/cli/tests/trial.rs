@@ -185,20 +185,25 @@ fn a_mount_that_fails_leaves_the_files_alone() {
     let source = Mount::new(&["--memory", "0", "--mode", "fast"]);
     fs::write(source.source("data"), "x".repeat(4 << 20)).unwrap();
     let (at, tools) = (source.at("").display().to_string(), Folder::new());
-    let try_with = |path: &str| {
+    let try_in = |path: &str, folder: &str| {
         let script = format!("/bin/cat {at}/data | /usr/bin/wc -c");
         let options = ["try", &at, "--policy", "lirs", "--yes", "--runs", "2", "--memory", "96M", "--json", "-"];
         let mut command = command(&[&options[..], &["--", "/bin/sh", "-c", &script]].concat());
-        command.env("PATH", path);
+        command.env("PATH", path).env("TMPDIR", folder);
         let run = finish(command);
         nothing_is_left(&source);
         run
     };
+    let try_with = |path: &str| try_in(path, "/tmp");
     let run = try_with(&tools.path(""));
     if cannot(&run) {
         return;
     }
     assert!(run.status == 0 && run.err.contains("no mount is tried: unshare is missing"), "{run:?}");
+    // A mount that cannot be started is left out of the trial.
+    let run = try_in("/usr/bin:/bin", &tools.path("absent"));
+    assert!(run.status == 0 && run.err.contains("no mount is tried: cannot try a mount: "), "{run:?}");
+    assert!(run.out.contains("steer lirs") && !run.out.contains("\"mount\""), "{run:?}");
     // It is there, but cannot be run; then it fails.
     let path = format!("{}:/usr/bin:/bin", tools.path(""));
     let tool = tools.file("unshare", "#!/bin/sh\nexit 5\n");
@@ -236,6 +241,14 @@ fn a_service_is_tried_by_its_control_group() {
         return println!("NOT RUN: {error}");
     }
     let run = hotset(&["try", &here, "--cgroup", &group, "--policy", "lirs,arc", "--budget", "2s", "--json", "-"]);
+    let interrupted = {
+        let line = ["try", &here, "--cgroup", &group, "--policy", "lirs", "--budget", "1h", "--json", "-"];
+        let child = command(&line).spawn().unwrap();
+        thread::sleep(Duration::from_secs(3));
+        let _ = kill_process(Pid::from_child(&child), Signal::INT);
+        let Output { status, stdout, .. } = child.wait_with_output().unwrap();
+        (status.code(), String::from_utf8(stdout).unwrap())
+    };
     let missing = hotset(&["try", &here, "--cgroup", &format!("{group}/absent"), "--budget", "2s"]);
     let unwritable = folder.path("absent/result.json");
     let unwritable = hotset(&["try", &here, "--cgroup", &group, "--budget", "1h", "--json", &unwritable]);
@@ -247,6 +260,7 @@ fn a_service_is_tried_by_its_control_group() {
     let told: serde_json::Value = serde_json::from_str(&run.out).unwrap();
     assert!(told["conclusion"].as_str().unwrap().starts_with("No conclusion: too few phases"), "{told}");
     assert!(told["candidates"].as_array().unwrap().len() == 2 && told["best"].is_null(), "{told}");
+    assert!(interrupted.0 == Some(130) && interrupted.1.contains("No conclusion"), "{interrupted:?}");
     assert!(unwritable.status != 0 && unwritable.err.contains("absent/result.json"), "{unwritable:?}");
     assert!(unlimited.status == 2 && unlimited.err.contains("no limit of memory; set one first"), "{unlimited:?}");
     assert!(missing.status != 0 && missing.err.contains("absent"), "{missing:?}");

@@ -67,7 +67,7 @@ pub(super) fn run(shown: Shown, made: Made, command: &[OsString], json: Option<&
         Ok(child) => child,
         Err(error) => {
             made.remove()?;
-            return Err(Failure::Work(format!("cannot run {}: {error}", program.display())));
+            return Err(Failure::not_started(program, &error));
         }
     };
     let mut shown = Some(shown);

@@ -101,9 +101,7 @@ pub(super) fn run(
     command.process_group(0);
     let before = read_bytes()?;
     let began = Instant::now();
-    let mut child = made
-        .start(&mut command)
-        .map_err(|error| Failure::Work(format!("cannot run {}: {error}", program.display())))?;
+    let mut child = made.start(&mut command).map_err(|error| Failure::not_started(program, &error))?;
     let output = in_background(child.stdout.take(), digest);
     let errors = in_background(child.stderr.take(), tail);
     let ended = wait(&mut child, made, &mut beside, deadline, asked);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
-use hotset_steer::{Cgroup, Gain, Hierarchy, Session, Settings, SteerError, Telling, When, paired};
+use hotset_steer::{Cgroup, Gain, Hierarchy, Made, Session, Settings, SteerError, Telling, When, paired};
 use serde::Serialize;
 
 use super::command::{self, Beside, Ended, Run};
@@ -137,6 +137,14 @@ impl<'a> Runner<'a> {
         self.once(&Candidate::Kernel)
     }
 
+    /// Starts and ends a mount, to find out whether it can be tried. Fails with the reason why it cannot.
+    pub fn check_mount(&self, bytes: u64) -> Result<(), Failure> {
+        let made = group(self.memory)?;
+        let started = Running::start(&self.directories[0], bytes, &made).map(drop);
+        made.remove()?;
+        started
+    }
+
     /// Runs each candidate once, in reverse order every other time.
     pub fn round(&mut self, candidates: &[Candidate]) -> Result<(), Stop> {
         let began = Instant::now();
@@ -178,7 +186,7 @@ impl<'a> Runner<'a> {
         }
         files::drop_from_page_cache(&self.stamps)?;
         let limit = if let Candidate::Memory(bytes) = candidate { *bytes } else { self.memory };
-        let made = Hierarchy::find()?.make(&format!("hotset-try-{}", std::process::id()), limit)?;
+        let made = group(limit)?;
         let beside = match candidate {
             Candidate::Steered(policy) => session(policy, made.group(), self.directories, When::Pays)
                 .map(|session| Beside::Session(Box::new(session))),
@@ -237,6 +245,11 @@ impl<'a> Runner<'a> {
         }
         Ok(())
     }
+}
+
+/// A control group with this limit of memory.
+fn group(limit: u64) -> Result<Made, SteerError> {
+    Hierarchy::find()?.make(&format!("hotset-try-{}", std::process::id()), limit)
 }
 
 /// A session that steers the reads of the programs in a group.

@@ -49,13 +49,14 @@ impl Try {
         let policies = self.steered()?;
         let share = self.budget / policies.len() as u32;
         let asked = Asked::new()?;
-        let mut tried = Vec::new();
+        let (mut tried, mut stopped) = (Vec::new(), None);
         for policy in policies {
             let name = Candidate::Steered(policy.clone()).to_string();
             writeln!(stderr(), "hotset: {name}: {}; Ctrl-C ends it", human::duration(share.as_secs_f64()))?;
-            let (report, goes_on) = prove(&policy, &group, &directories, share, &asked)?;
+            let (report, end) = prove(&policy, &group, &directories, share, &asked)?;
             tried.extend(report.proof.map(|proof| Tried { name, proof }));
-            if !goes_on {
+            stopped = end;
+            if stopped.is_some() {
                 break;
             }
         }
@@ -79,25 +80,39 @@ impl Try {
             proved::lines(&tried.proof).into_iter().map(move |line| format!("{}: {line}", tried.name))
         });
         let figures: String = lines.map(|line| human::wrap(&line, style::width()) + "\n").collect();
-        self.show(&trial, &figures, &trial.conclusion)
+        self.show(&trial, &figures, &trial.conclusion)?;
+        match stopped {
+            Some(End::Signal(signal)) => Err(Failure::Status(128 + signal as u8)),
+            Some(End::GroupGone) => Err(Failure::Work(format!("{} was removed during the trial", cgroup.display()))),
+            None => Ok(()),
+        }
     }
 }
 
-/// Alternates until the time is over. False if a signal asked for the end, or the group was removed.
+/// Why a trial ends before its time is over.
+enum End {
+    /// A signal asked for it.
+    Signal(i32),
+    /// The group was removed.
+    GroupGone,
+}
+
+/// Alternates until the time is over, or there is another reason to end.
 fn prove(
     policy: &PolicySpec,
     group: &Cgroup,
     directories: &[PathBuf],
     time: Duration,
     asked: &Asked,
-) -> Result<(Report, bool), Failure> {
+) -> Result<(Report, Option<End>), Failure> {
     let mut session = session(policy, group, directories, When::Proof)?;
     let until = Instant::now() + time;
-    let mut goes_on = true;
-    while goes_on && Instant::now() < until {
-        goes_on = session.step(STEP)?.is_none() && asked.take().is_none();
+    let mut end = None;
+    while end.is_none() && Instant::now() < until {
+        let is_gone = session.step(STEP)?.is_some();
+        end = asked.take().map(End::Signal).or_else(|| is_gone.then_some(End::GroupGone));
     }
-    Ok((session.finish(), goes_on))
+    Ok((session.finish(), end))
 }
 
 /// The policy that saves most of the bytes from storage, if that is significant.

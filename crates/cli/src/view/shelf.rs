@@ -135,7 +135,7 @@ impl Shelf {
             rows.add(&item.path).map_err(|error| error.to_string())?;
             let line = ["hotset".into(), "view".into(), item.path.clone().into_os_string()];
             report::of_results(&shell::line(line), &[item.path], &rows).map_err(|failure| match failure {
-                Failure::Work(why) | Failure::Usage(why) => why,
+                Failure::Work(why) | Failure::Usage(why) | Failure::NotStarted(why) => why,
                 Failure::Unread | Failure::Status(_) => format!("{name}: cannot be shown"),
             })
         };
