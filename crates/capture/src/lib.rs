@@ -18,8 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod call;
+#[cfg(target_os = "linux")]
+mod kernel;
 #[cfg(target_os = "linux")]
 pub mod memory;
+mod model;
+mod options;
 #[cfg(target_os = "linux")]
 pub mod record;
 pub mod strace;

@@ -19,8 +19,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use super::group::Folder;
 use super::signals::{Forwarder, Target};
 use super::{FLUSH_INTERVAL, PROGRESS_INTERVAL, RecordError, RecordingProgress, Summary, file_size, inherited, tracer};
-use crate::strace::told::Follower;
-use crate::strace::{Apps, StraceOptions};
+use crate::kernel::Follower;
+use crate::options::{Apps, StraceOptions};
 
 /// So long nothing is taken while nothing comes, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16)];

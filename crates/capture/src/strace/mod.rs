@@ -1,34 +1,21 @@
 //! `strace`: logs of system calls, turned into file references.
 //!
 //! The log tells what each process asked of the kernel: names relative to working directories, descriptors that are
-//! copied, inherited and closed, positions that calls share. The model follows all of that (`processes`, `descriptors`,
-//! `files`), so that every read and write becomes a reference to a byte range of a file. `docs/reference/strace.md`
-//! says what is and is not seen.
+//! copied, inherited and closed, positions that calls share. Each line becomes a `Call`. `model` follows the calls,
+//! so that every read and write becomes a reference to a byte range of a file. `docs/reference/strace.md` lists what is
+//! and is not seen.
 
-mod call;
-mod calls;
-mod descriptors;
-mod files;
+mod arguments;
 mod line;
-mod model;
-mod paths;
-#[cfg(target_os = "linux")]
-mod phrase;
-mod processes;
 mod reader;
-mod shared;
 mod story;
-#[cfg(target_os = "linux")]
-pub(crate) mod told;
-#[cfg(target_os = "linux")]
-mod touches;
-mod unattributed;
 
 use hotset_trace::{
     Format,
     formats::{Confidence, Head},
 };
 
+pub use crate::options::{Apps, Inherited, StraceOptions};
 pub use reader::StraceReader;
 
 /// Bytes at the head of a log that tell whether it has times, and where the first process works.
@@ -49,56 +36,6 @@ pub const FORMAT: Format = Format {
         Ok(Box::new(StraceReader::new(input, options)?))
     },
 };
-
-/// What counts as an application.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Apps {
-    /// A program, whichever processes run it: `cc1`.
-    #[default]
-    Program,
-    /// A process with its threads: `cc1 4711`.
-    Process,
-    /// The control group of a process, where [`StraceOptions::group_of`] tells it.
-    Group,
-}
-
-/// A file that was open before the log began.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inherited {
-    /// Its path.
-    pub path: Vec<u8>,
-    /// The position of the next read or write.
-    pub offset: u64,
-    /// Writes go to the end (`O_APPEND`).
-    pub append: bool,
-    /// The file's size in bytes.
-    pub size: u64,
-}
-
-/// How to read a log.
-#[derive(Clone, Debug, Default)]
-pub struct StraceOptions {
-    /// Malformed lines are counted and skipped instead of being errors.
-    pub skip_bad: bool,
-    /// Requests are handed over as soon as the log pauses, not only by full batches. For logs that are being written.
-    pub prompt: bool,
-    /// What counts as an application.
-    pub apps: Apps,
-    /// Where the first process works; otherwise it is taken from the log, if made with `-y`.
-    pub directory: Option<Vec<u8>>,
-    /// Files that the first process had open.
-    pub inherited: Vec<Inherited>,
-    /// The offsets of reads and writes are reported beside the calls.
-    pub positions_told: bool,
-    /// Requests to io_uring are reported.
-    pub sees_rings: bool,
-    /// First touches of pages are reported, too: a mapping does not count as a reference then.
-    pub touches_told: bool,
-    /// Tells the control group of a process. Only of use while the process runs.
-    pub group_of: Option<fn(u32) -> Option<String>>,
-    /// Tells the size of a program's file that the log does not tell. Only of use while the program runs.
-    pub file_size_of: Option<fn(&str) -> Option<u64>>,
-}
 
 fn detect(head: &Head) -> Confidence {
     let mut events = 0;

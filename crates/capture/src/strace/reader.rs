@@ -10,13 +10,14 @@ use hotset_trace::{
 use memchr::{memchr, memmem};
 
 use super::{
-    StraceOptions,
-    call::Handle,
-    calls::processes::{clone_flags, makes_process},
+    arguments::makes_process,
     line::{Event, Line},
-    model::Model,
     story::Story,
-    unattributed::Oddity,
+};
+use crate::{
+    call::{Handle, Sharing},
+    model::{Model, Oddity},
+    options::StraceOptions,
 };
 
 /// How far ahead the log is searched for the parent of a new process, in bytes.
@@ -132,9 +133,9 @@ impl StraceReader {
                 }
             }
         };
-        let flags = clone_flags(self.story.model.processes.text_of_call(parent)).to_vec();
+        let sharing = Sharing::parse(self.story.model.processes.text_of_call(parent));
         self.story.model.processes.met_child(parent);
-        self.story.model.fork(parent, pid, &flags);
+        self.story.model.fork(parent, pid, sharing);
         Ok(())
     }
 
@@ -234,5 +235,5 @@ fn first_directory(head: &[u8]) -> Option<Vec<u8>> {
     let text = &head[..memmem::find(head, b"chdir(").unwrap_or(head.len())];
     let found = &text[memmem::find(text, b"AT_FDCWD</")?..];
     let handle = Handle::parse(&found[..memchr(b'\n', found)?]).ok()?;
-    Some(handle.shown?.path().into_owned())
+    Some(handle.shown?.path.into_owned())
 }

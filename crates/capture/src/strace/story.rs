@@ -6,12 +6,12 @@ use hotset_trace::{
 };
 
 use super::{
-    call::{Call, Handle},
-    calls::processes::makes_process,
+    arguments::makes_process,
     line::{Clock, Event, Line},
-    model::{Model, Scene},
-    processes::Pending,
-    unattributed::Oddity,
+};
+use crate::{
+    call::{Action, Call, Handle},
+    model::{Model, Oddity, Pending},
 };
 
 const DAY: u64 = 24 * 3600 * 1_000_000_000;
@@ -34,13 +34,12 @@ impl Story {
     /// Follows the event of a line.
     pub(super) fn follow(&mut self, line: &Line, batch: &mut Batch) -> Result<(), Malformed> {
         let time = line.time.map_or(Ok(0), |clock| self.clock.since_first(clock))?;
-        let mut scene = Scene { pid: line.pid, time, told: Default::default(), batch };
         match line.event {
-            Event::Call { name, text } => self.model.call(&mut scene, name, &Call::parse(text)?)?,
+            Event::Call { name, text } => self.model.call(&Call::parse(line.pid, time, name, text)?, batch)?,
             Event::Unfinished { name, text } => self.begin(line.pid, name, text),
             Event::Resumed { name, text } => match self.model.processes.end_call(line.pid) {
                 Some(begun) => {
-                    let done = self.finish(&mut scene, name, text, &begun);
+                    let done = self.finish((line.pid, time), name, text, &begun, batch);
                     self.model.processes.forget_call(Some(begun));
                     done?;
                 }
@@ -57,11 +56,11 @@ impl Story {
     fn begin(&mut self, pid: u32, name: &[u8], text: &[u8]) {
         let handle = Handle::at_head(text);
         let mut begun_on = None;
-        match (name, handle) {
+        match (name, &handle) {
             // The descriptor may be given to another thread before this call is heard to return.
             (b"close", Some(handle)) => self.model.close(pid, handle),
-            (_, Some(Handle { number: Some(number), .. })) => {
-                begun_on = handle.and_then(|handle| Some((number, self.model.description(pid, handle)?)));
+            (_, Some(handle @ Handle { number: Some(number), .. })) => {
+                begun_on = self.model.description(pid, handle).map(|description| (*number, description));
             }
             _ if makes_process(name) => self.model.processes.expect_child(pid),
             _ => {}
@@ -69,8 +68,15 @@ impl Story {
         self.model.processes.begin_call(pid, name, text, begun_on);
     }
 
-    /// A call returns that had begun on another line.
-    fn finish(&mut self, scene: &mut Scene, name: &[u8], text: &[u8], begun: &Pending) -> Result<(), Malformed> {
+    /// A call of thread `pid` returns that had begun on another line.
+    fn finish(
+        &mut self,
+        (pid, time): (u32, u64),
+        name: &[u8],
+        text: &[u8],
+        begun: &Pending,
+        batch: &mut Batch,
+    ) -> Result<(), Malformed> {
         if begun.name != name {
             let expected = format!("the rest of {} of the same process", begun.name.escape_ascii());
             return Err(unexpected(name, &expected));
@@ -78,18 +84,19 @@ impl Story {
         self.joined.clear();
         self.joined.extend_from_slice(&begun.text);
         self.joined.extend_from_slice(text);
-        let call = Call::parse(&self.joined)?;
-        if name == b"close" {
-            return Ok(());
-        }
-        if makes_process(name) {
-            let expected = self.model.processes.met_child(scene.pid);
-            let known = call.returned().is_some_and(|child| self.model.processes.knows(child as u32));
-            // A child that has appeared already is not created again.
-            return if expected || !known { self.model.call(scene, name, &call) } else { Ok(()) };
+        let call = Call::parse(pid, time, name, &self.joined)?;
+        match &call.action {
+            Action::Close(_) => return Ok(()),
+            Action::Fork(_) => {
+                let expected = self.model.processes.met_child(pid);
+                let known = call.returned().is_some_and(|child| self.model.processes.knows(child as u32));
+                // A child that has appeared already is not created again.
+                return if expected || !known { self.model.call(&call, batch) } else { Ok(()) };
+            }
+            _ => {}
         }
         self.model.begun_on = begun.begun_on;
-        let done = self.model.call(scene, name, &call);
+        let done = self.model.call(&call, batch);
         self.model.begun_on = None;
         done
     }

@@ -8,9 +8,7 @@ use hotset_feed::calls::{Identity, Touched};
 use hotset_trace::runner::Malformed;
 use rustc_hash::FxHashMap;
 
-use super::descriptors::Target;
-use super::model::{Model, Scene};
-use super::unattributed::Oddity;
+use crate::model::{Model, Oddity, Scene, Target};
 
 /// The files whose pages may be touched.
 pub(super) struct Mapped {

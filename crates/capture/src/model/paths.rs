@@ -39,7 +39,7 @@ pub(super) fn parent(path: &[u8]) -> Option<&[u8]> {
 }
 
 /// The last name of a path.
-pub(super) fn last_name(path: &[u8]) -> &[u8] {
+pub(crate) fn last_name(path: &[u8]) -> &[u8] {
     memchr::memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..])
 }
 

@@ -9,81 +9,71 @@ use hotset_trace::runner::{
 use memchr::{memchr, memmem};
 
 use super::line::leading_digits;
+use crate::call::{Action, Arguments, Call, FileKind, Flag, Handle, Outcome, Sharing, Shown, Text};
 
 /// The most arguments a system call has; strace's own additions are behind them.
 const MOST_ARGUMENTS: usize = 8;
 
-/// The arguments and the result of a call that has returned.
+/// The text of the arguments and of the result of a call that has returned.
 #[derive(Debug)]
-pub(super) struct Call<'a> {
+struct Parts<'a> {
     args: [&'a [u8]; MOST_ARGUMENTS],
-    /// The result.
-    pub result: Outcome,
-    /// The file behind a descriptor that was returned (`-y`), as strace shows it.
-    pub shown: Option<Shown<'a>>,
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// It returned this.
-    Returned(u64),
-    /// It failed because a name on the path does not exist (`ENOENT`).
-    Missing,
-    /// It failed otherwise.
-    Failed,
-    /// It did not return (`?`): the process ended, or the call is going to be restarted.
-    None,
-}
-
-/// A file as `-y` shows it behind a descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shown<'a> {
-    /// A path or a class such as `pipe:[123]`, escaped as strace does.
-    pub text: &'a [u8],
-    /// True if the path has been unlinked.
-    pub deleted: bool,
-}
-
-/// A descriptor argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Handle<'a> {
-    /// The descriptor; `None` for `AT_FDCWD`.
-    pub number: Option<i32>,
-    /// The file behind it, in logs made with `-y`.
-    pub shown: Option<Shown<'a>>,
+    result: Outcome,
+    /// The file behind a descriptor that was returned (`-y`).
+    opened: Option<Shown<'a>>,
 }
 
 impl<'a> Call<'a> {
+    /// The call `name` from `args) = result`.
+    pub(crate) fn parse(thread: u32, time: u64, name: &'a [u8], text: &'a [u8]) -> Result<Call<'a>, Malformed> {
+        let parts = Parts::parse(text)?;
+        if !makes_process(name) {
+            return Call::new(thread, time, name, &parts);
+        }
+        // `clone` has its flags in the second argument, `clone3` in a structure, `fork` and `vfork` have none.
+        let flags = [parts.arg(0), parts.arg(1)].into_iter().find(|arg| !clone_flags(arg).is_empty());
+        let action = Action::Fork(Sharing::parse(flags.unwrap_or_default()));
+        Ok(Call { thread, time, name, action, result: parts.result, facts: Default::default() })
+    }
+}
+
+impl<'a> Parts<'a> {
     /// Takes `args) = result` apart.
-    pub(super) fn parse(text: &'a [u8]) -> Result<Call<'a>, Malformed> {
+    fn parse(text: &'a [u8]) -> Result<Parts<'a>, Malformed> {
         let (args, rest) = split_arguments(text)?;
         let rest = rest.trim_ascii_start();
         let [b'=', rest @ ..] = rest else {
             return Err(unexpected(rest, "` = ` and the result of the call"));
         };
         let (result, rest) = outcome(rest.trim_ascii_start())?;
-        Ok(Call { args, result, shown: Shown::parse(rest) })
+        Ok(Parts { args, result, opened: Shown::parse(rest) })
     }
 
     /// An argument by its place, from 0; empty if there is none.
-    pub(super) fn arg(&self, place: usize) -> &'a [u8] {
+    fn arg(&self, place: usize) -> &'a [u8] {
         self.args.get(place).copied().unwrap_or_default()
     }
+}
 
-    /// A descriptor argument.
-    pub(super) fn handle(&self, place: usize) -> Result<Handle<'a>, Malformed> {
+impl<'a> Arguments<'a> for Parts<'a> {
+    fn handle(&self, place: usize) -> Result<Handle<'a>, Malformed> {
         Handle::parse(self.arg(place))
     }
 
-    /// A number argument.
-    pub(super) fn number(&self, place: usize) -> Result<u64, Malformed> {
+    fn number(&self, place: usize) -> Result<u64, Malformed> {
         let arg = self.arg(place);
         number(arg).ok_or_else(|| unexpected(arg, "a number"))
     }
 
-    /// A file position behind a pointer: `[7]`, `[7] => [9]`, or `NULL` for none.
-    pub(super) fn position(&self, place: usize) -> Result<Option<u64>, Malformed> {
+    fn position(&self, place: usize) -> Result<Option<u64>, Malformed> {
+        match self.arg(place) {
+            b"-1" => Ok(None),
+            _ => self.number(place).map(|position| Some(position).filter(|position| *position != u64::MAX)),
+        }
+    }
+
+    /// `[7]`, `[7] => [9]`, or `NULL`.
+    fn pointed(&self, place: usize) -> Result<Option<u64>, Malformed> {
         match self.arg(place) {
             b"NULL" => Ok(None),
             [b'[', inner @ ..] => {
@@ -94,17 +84,44 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// True if the flags argument at `place` holds `flag`.
-    pub(super) fn has(&self, place: usize, flag: &str) -> bool {
-        has_flag(self.arg(place), flag)
+    fn text(&self, place: usize) -> Text<'a> {
+        match string(self.arg(place)) {
+            Some((text, false)) => Text::Whole(text),
+            Some((text, true)) => Text::Cut(text),
+            None if self.arg(place) == b"NULL" => Text::Null,
+            None => Text::Unreadable,
+        }
     }
 
-    /// The return value of a successful call.
-    pub(super) fn returned(&self) -> Option<u64> {
-        match self.result {
-            Outcome::Returned(value) => Some(value),
+    fn has(&self, place: usize, flag: Flag) -> bool {
+        let arg = self.arg(place);
+        has_flag(field(arg, "flags").unwrap_or(arg), flag.word)
+    }
+
+    fn is(&self, place: usize, value: Flag) -> bool {
+        self.arg(place) == value.word.as_bytes()
+    }
+
+    fn answer(&self, place: usize) -> Option<FileKind> {
+        let answer = self.arg(place);
+        let either = |stat, statx| field(answer, stat).or_else(|| field(answer, statx));
+        self.result.returned()?;
+        match either("st_mode", "stx_mode")?.split(|&byte| byte == b'|').next()? {
+            b"S_IFREG" => Some(FileKind::Regular { size: either("st_size", "stx_size").and_then(number) }),
+            b"S_IFDIR" => Some(FileKind::Directory),
+            b"S_IFBLK" => Some(FileKind::BlockDevice),
+            b"S_IFLNK" => Some(FileKind::Link),
+            b"S_IFCHR" | b"S_IFIFO" | b"S_IFSOCK" => Some(FileKind::Special),
             _ => None,
         }
+    }
+
+    fn result(&self) -> Outcome {
+        self.result
+    }
+
+    fn opened(&self) -> Option<Shown<'a>> {
+        self.opened.clone()
     }
 }
 
@@ -151,25 +168,44 @@ impl<'a> Shown<'a> {
         // `-yy` says what device is behind a path: `/dev/null<char 1:3>`.
         let inner = if inner.starts_with(b"/") { &inner[..memchr(b'<', inner).unwrap_or(inner.len())] } else { inner };
         match inner.strip_suffix(b" (deleted)") {
-            Some(text) => Some(Shown { text, deleted: true }),
-            None => Some(Shown { text: inner, deleted }),
+            Some(text) => Some(Shown { path: unescape(text), deleted: true }),
+            None => Some(Shown { path: unescape(inner), deleted }),
         }
-    }
-
-    /// The path without escapes.
-    pub(super) fn path(self) -> Cow<'a, [u8]> {
-        unescape(self.text)
     }
 }
 
+impl Sharing {
+    /// The flags of `clone` out of its arguments as far as they are known.
+    pub(super) fn parse(text: &[u8]) -> Sharing {
+        let flags = clone_flags(text);
+        let has = |flag| has_flag(flags, flag);
+        Sharing { files: has("CLONE_FILES"), directory: has("CLONE_FS"), process: has("CLONE_THREAD") }
+    }
+}
+
+/// True if the call makes a process or thread.
+pub(super) fn makes_process(name: &[u8]) -> bool {
+    matches!(name, b"clone" | b"clone3" | b"fork" | b"vfork" | b"clone2")
+}
+
+/// The `CLONE_` flags, joined by `|`: what follows `flags=` in the text of a call.
+fn clone_flags(text: &[u8]) -> &[u8] {
+    let Some(start) = memmem::find(text, b"flags=") else {
+        return b"";
+    };
+    let flags = &text[start + b"flags=".len()..];
+    let end = flags.iter().position(|byte| matches!(byte, b',' | b'}' | b' ' | b')')).unwrap_or(flags.len());
+    &flags[..end]
+}
+
 /// True if `flags`, joined by `|`, hold `flag`.
-pub(super) fn has_flag(flags: &[u8], flag: &str) -> bool {
+fn has_flag(flags: &[u8], flag: &str) -> bool {
     flags.split(|&byte| byte == b'|').any(|word| word == flag.as_bytes())
 }
 
 /// The text of a string argument without its escapes, and whether strace cut it; `None` if it is an address instead of
 /// a string.
-pub(super) fn string(arg: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
+fn string(arg: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let inner = arg.strip_prefix(b"\"")?;
     match inner.strip_suffix(b"\"") {
         Some(inner) => Some((unescape(inner), false)),
@@ -178,13 +214,13 @@ pub(super) fn string(arg: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
 }
 
 /// The value of a field such as `st_size=` in a structure that strace shows.
-pub(super) fn field<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
+fn field<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let fields = structure.strip_prefix(b"{")?.split(|&byte| byte == b',' || byte == b'}');
     fields.map(<[u8]>::trim_ascii_start).find_map(|field| field.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// A decimal or hexadecimal number; what follows behind a blank is a comment.
-pub(super) fn number(text: &[u8]) -> Option<u64> {
+fn number(text: &[u8]) -> Option<u64> {
     let word = &text[..memchr(b' ', text).unwrap_or(text.len())];
     match word {
         [b'0', b'x', digits @ ..] => hex(digits),
@@ -288,7 +324,7 @@ fn outcome(text: &[u8]) -> Result<(Outcome, &[u8]), Malformed> {
 }
 
 /// Replaces C escapes (`\n`, `\"`, `\377`, `\xff`) by their bytes.
-pub(super) fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
+fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr(b'\\', text) else {
         return Cow::Borrowed(text);
     };
@@ -333,12 +369,12 @@ fn escape(text: &[u8]) -> (u8, usize) {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Call<'_> {
-        Call::parse(text.as_bytes()).unwrap()
+    fn parse(text: &str) -> Parts<'_> {
+        Parts::parse(text.as_bytes()).unwrap()
     }
 
     fn shown(text: &str, deleted: bool) -> Option<Shown<'_>> {
-        Some(Shown { text: text.as_bytes(), deleted })
+        Some(Shown { path: text.as_bytes().into(), deleted })
     }
 
     #[test]
@@ -357,7 +393,7 @@ mod tests {
         assert_eq!(std::array::from_fn(|place| call.arg(place)), args);
         assert_eq!(call.number(4), Ok(0x7f));
         assert_eq!(field(call.arg(2), "st_size"), Some(&b"9"[..]));
-        assert_eq!((call.result, call.shown), (Outcome::Returned(3), shown("/a", false)));
+        assert_eq!((call.result, call.opened.clone()), (Outcome::Returned(3), shown("/a", false)));
         assert_eq!(string(call.arg(1)), Some((Cow::Borrowed(&br#"a, b) = 5 "c\"#[..]), false)));
     }
 
@@ -385,7 +421,7 @@ mod tests {
             assert_eq!(parse(text).result, result, "{text}");
         }
         for bad in ["3", "3)", "3) = ", "3) = x", "\"3) = 0", "3</a) = 0", "3 /* ) = 0"] {
-            assert!(Call::parse(bad.as_bytes()).is_err(), "{bad}");
+            assert!(Parts::parse(bad.as_bytes()).is_err(), "{bad}");
         }
     }
 
@@ -415,10 +451,10 @@ mod tests {
     #[test]
     fn positions_come_behind_pointers() {
         let call = parse("1, NULL, [7], [2] => [6], 0x7ffe) = 4");
-        assert_eq!(call.position(1), Ok(None));
-        assert_eq!(call.position(2), Ok(Some(7)));
-        assert_eq!(call.position(3), Ok(Some(2)));
-        assert!(call.position(4).is_err());
+        assert_eq!(call.pointed(1), Ok(None));
+        assert_eq!(call.pointed(2), Ok(Some(7)));
+        assert_eq!(call.pointed(3), Ok(Some(2)));
+        assert!(call.pointed(4).is_err());
     }
 
     #[test]

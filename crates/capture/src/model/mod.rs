@@ -1,4 +1,14 @@
-//! The state of the processes of a log, and the references that follow from each call.
+//! The state of the processes of a recording, and the references that follow from each call.
+
+mod descriptors;
+mod files;
+mod on_data;
+mod on_descriptors;
+mod on_names;
+mod paths;
+mod processes;
+mod shared;
+mod unattributed;
 
 use std::ops::Range;
 
@@ -11,42 +21,34 @@ use hotset_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{
-    Apps, Inherited, StraceOptions,
-    call::{Call, Handle, Outcome, Shown, string},
-    descriptors::{Description, Target},
-    files::{FileId, Files, display},
-    paths::{class_of, join},
-    processes::Processes,
-    unattributed::{Class, Oddity, Unattributed},
+use crate::{
+    call::{Action, Call, Handle, Location, Outcome, Sharing, Shown, Text},
+    options::{Apps, Inherited, StraceOptions},
 };
+use descriptors::Description;
+use files::{FileId, Files, display};
+use paths::{class_of, join};
+use processes::Processes;
+use unattributed::{Class, Unattributed};
+
+pub(crate) use descriptors::Target;
+pub(crate) use paths::last_name;
+pub(crate) use processes::Pending;
+pub(crate) use unattributed::Oddity;
 
 /// The application of processes whose program was started before the log began.
 const UNKNOWN_PROGRAM: &[u8] = b"unknown";
 
-/// A call's circumstances.
-pub(super) struct Scene<'a> {
-    /// Who made it.
+/// The origin of a reference, and its destination.
+pub(crate) struct Scene<'a> {
+    /// The thread.
     pub pid: u32,
-    /// When, in nanoseconds since the log began.
+    /// Nanoseconds since the recording began.
     pub time: u64,
-    /// Facts about the files that it reads and writes, from other sources than the calls before.
-    pub told: [Told; 2],
-    /// Where its references go.
+    /// How the call ended.
+    pub result: Outcome,
+    /// The batch that takes the reference.
     pub batch: &'a mut Batch,
-}
-
-/// The kernel's facts about a file that a call worked on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    /// Where the call has read or written.
-    pub at: Option<u64>,
-    /// The file's size when it ended.
-    pub size: Option<u64>,
-    /// Another process moved the descriptor's position at the same time.
-    pub is_shared: bool,
-    /// The bytes that the page cache lacked of what was read, if that is known; empty if it had all.
-    pub lacked: Option<Range<u64>>,
 }
 
 /// The target of a path.
@@ -64,7 +66,7 @@ pub(super) enum Located {
 
 /// The state of all processes and files.
 #[derive(Debug)]
-pub(super) struct Model {
+pub(crate) struct Model {
     pub files: Files,
     pub processes: Processes,
     pub unattributed: Unattributed,
@@ -87,7 +89,7 @@ pub(super) struct Model {
 
 impl Model {
     /// The state at the beginning of a log.
-    pub(super) fn new(options: StraceOptions) -> Model {
+    pub(crate) fn new(options: StraceOptions) -> Model {
         let mut model = Model {
             files: Files::default(),
             processes: Processes::default(),
@@ -109,12 +111,12 @@ impl Model {
     }
 
     /// Names met so far.
-    pub(super) fn tables(&self) -> &Tables {
+    pub(crate) fn tables(&self) -> &Tables {
         &self.files.tables
     }
 
     /// Adds a process of which nothing is known.
-    pub(super) fn add_stray(&mut self, pid: u32) {
+    pub(crate) fn add_stray(&mut self, pid: u32) {
         if std::mem::replace(&mut self.met_process, true) {
             self.unattributed.odd(Oddity::Stray);
         }
@@ -124,14 +126,14 @@ impl Model {
 
     /// Adds a process that already runs; without its directory or program if they are unknown.
     #[cfg(target_os = "linux")]
-    pub(super) fn add_running(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: Option<&[u8]>) {
+    pub(crate) fn add_running(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: Option<&[u8]>) {
         let directory = directory.or_else(|| self.directory.take());
         self.processes.add_stray(pid, directory, program.unwrap_or(UNKNOWN_PROGRAM));
     }
 
     /// Process `parent` has made process `child`.
-    pub(super) fn fork(&mut self, parent: u32, child: u32, flags: &[u8]) {
-        self.processes.fork(parent, child, flags);
+    pub(crate) fn fork(&mut self, parent: u32, child: u32, sharing: Sharing) {
+        self.processes.fork(parent, child, sharing);
         if let (Apps::Process, Some(process)) = (self.apps_by, self.processes.find(child))
             && process.leader == child
         {
@@ -168,24 +170,24 @@ impl Model {
 
     /// The description behind a descriptor. Where the log shows the file and the model knows nothing of it, or
     /// something else, the log is right.
-    pub(super) fn description(&mut self, pid: u32, handle: Handle) -> Option<u32> {
+    pub(crate) fn description(&mut self, pid: u32, handle: &Handle) -> Option<u32> {
         let number = handle.number?;
         if let Some((_, description)) = self.begun_on.filter(|(begun_on, _)| *begun_on == number) {
             return Some(description);
         }
         let table = self.processes.get(pid).table;
         if let Some(known) = self.processes.descriptors.find(table, number) {
-            let agrees = handle.shown.is_none_or(|shown| self.leads_to(known, shown));
+            let agrees = handle.shown.as_ref().is_none_or(|shown| self.leads_to(known, shown));
             if agrees {
                 return Some(known);
             }
             self.unattributed.odd(Oddity::Surprise);
         }
-        Some(self.adopt(table, number, handle.shown?))
+        Some(self.adopt(table, number, handle.shown.as_ref()?))
     }
 
     /// The target of a descriptor.
-    pub(super) fn target(&mut self, pid: u32, handle: Handle) -> Target {
+    pub(crate) fn target(&mut self, pid: u32, handle: &Handle) -> Target {
         let description = self.description(pid, handle);
         self.target_of(description)
     }
@@ -200,7 +202,7 @@ impl Model {
 
     /// The target of an absolute path that the kernel has reported.
     #[cfg(target_os = "linux")]
-    pub(super) fn target_of_path(&mut self, path: &[u8]) -> Target {
+    pub(crate) fn target_of_path(&mut self, path: &[u8]) -> Target {
         match class_of(path) {
             Some(class) => Target::Object(class),
             None => Target::File(self.files.existing(path)),
@@ -209,24 +211,24 @@ impl Model {
 
     /// The target of a path in an argument, relative to the working directory, or to the directory `base` if given. An
     /// ordinary path is left in `self.path`.
-    pub(super) fn locate(&mut self, pid: u32, base: Option<Handle>, arg: &[u8]) -> Located {
-        let Some((path, cut)) = string(arg) else {
-            // `NULL` for the path: some calls then work on the descriptor itself.
-            return match base.filter(|_| arg == b"NULL") {
-                Some(base) => self.locate_own(pid, base),
-                None => self.nowhere(),
-            };
+    pub(super) fn locate(&mut self, pid: u32, Location { base, path }: &Location) -> Located {
+        let path = match (path, base) {
+            (Text::Whole(path), _) => path,
+            (Text::Cut(path), _) => {
+                self.unattributed.odd(Oddity::CutPath);
+                path
+            }
+            // Some calls then work on the descriptor itself.
+            (Text::Null, Some(base)) => return self.locate_own(pid, base),
+            (Text::Null | Text::Unreadable, _) => return self.nowhere(),
         };
-        if cut {
-            self.unattributed.odd(Oddity::CutPath);
-        }
         let mut located = std::mem::take(&mut self.path);
-        let base = base.filter(|base| base.number.is_some() || base.shown.is_some());
+        let base = base.as_ref().filter(|base| base.number.is_some() || base.shown.is_some());
         let found = match base {
             Some(base) if path.is_empty() => self.locate_own(pid, base),
-            Some(base) if path.first() != Some(&b'/') => self.locate_below(pid, base, &path, &mut located),
+            Some(base) if path.first() != Some(&b'/') => self.locate_below(pid, base, path, &mut located),
             _ => {
-                join(self.processes.directory(pid), &path, &mut located);
+                join(self.processes.directory(pid), path, &mut located);
                 Located::Named
             }
         };
@@ -245,20 +247,25 @@ impl Model {
     }
 
     /// A descriptor's own file, or the working directory.
-    fn locate_own(&mut self, pid: u32, base: Handle) -> Located {
+    fn locate_own(&mut self, pid: u32, base: &Handle) -> Located {
         if base.number.is_none() {
             return match self.base_directory(pid, base) {
                 Some(path) => Located::Own(self.files.existing(&path)),
                 None => self.nowhere(),
             };
         }
-        match self.target(pid, base) {
+        self.located(pid, base)
+    }
+
+    /// The target of a descriptor.
+    fn located(&mut self, pid: u32, file: &Handle) -> Located {
+        match self.target(pid, file) {
             Target::File(file) => Located::Own(file),
             Target::Object(class) => Located::Object(class),
         }
     }
 
-    fn locate_below(&mut self, pid: u32, base: Handle, path: &[u8], located: &mut Vec<u8>) -> Located {
+    fn locate_below(&mut self, pid: u32, base: &Handle, path: &[u8], located: &mut Vec<u8>) -> Located {
         match self.base_directory(pid, base) {
             Some(directory) => {
                 join(Some(&directory), path, located);
@@ -268,14 +275,13 @@ impl Model {
         }
     }
 
-    /// The path of a directory given by descriptor. `AT_FDCWD` with its path also tells where the process works.
-    fn base_directory(&mut self, pid: u32, base: Handle) -> Option<Box<[u8]>> {
-        if let Some(shown) = base.shown {
-            let path = shown.path();
-            if base.number.is_none() && self.processes.directory(pid) != Some(&*path) {
-                self.processes.set_directory(pid, &path);
+    /// The path of a directory given by descriptor. `AT_FDCWD` with its path also shows the working directory.
+    fn base_directory(&mut self, pid: u32, base: &Handle) -> Option<Box<[u8]>> {
+        if let Some(Shown { path, .. }) = &base.shown {
+            if base.number.is_none() && self.processes.directory(pid) != Some(path) {
+                self.processes.set_directory(pid, path);
             }
-            return Some((*path).into());
+            return Some((**path).into());
         }
         if base.number.is_none() {
             return self.processes.directory(pid).map(Into::into);
@@ -287,36 +293,36 @@ impl Model {
     }
 
     /// True if a description leads to the file that the log shows.
-    fn leads_to(&mut self, description: u32, shown: Shown) -> bool {
+    fn leads_to(&mut self, description: u32, shown: &Shown) -> bool {
         let known = self.processes.descriptors.description(description);
-        if known.shown == shown.text {
+        let path = &*shown.path;
+        if known.shown == path {
             return true;
         }
-        let path = shown.path();
         let agrees = match known.target {
-            Target::Object(class) => class_of(&path) == Some(class),
-            Target::File(file) => shown.deleted || self.files.path(file) == &*path || self.files.has_name(file, &path),
+            Target::Object(class) => class_of(path) == Some(class),
+            Target::File(file) => shown.deleted || self.files.path(file) == path || self.files.has_name(file, path),
         };
         if agrees {
             known.shown.clear();
-            known.shown.extend_from_slice(shown.text);
+            known.shown.extend_from_slice(path);
         }
         agrees
     }
 
     /// Learns from the log what a descriptor leads to.
-    fn adopt(&mut self, table: u32, number: i32, shown: Shown) -> u32 {
-        let path = shown.path();
-        if let Some(known) = self.inherited.get(&*path).filter(|_| !shown.deleted) {
+    fn adopt(&mut self, table: u32, number: i32, shown: &Shown) -> u32 {
+        let path = &*shown.path;
+        if let Some(known) = self.inherited.get(path).filter(|_| !shown.deleted) {
             self.processes.descriptors.duplicate(table, number, *known, false);
             return *known;
         }
-        let target = match class_of(&path) {
+        let target = match class_of(path) {
             Some(class) => Target::Object(class),
-            None if shown.deleted => Target::File(self.files.unnamed(&path)),
-            None => Target::File(self.files.existing(&path)),
+            None if shown.deleted => Target::File(self.files.unnamed(path)),
+            None => Target::File(self.files.existing(path)),
         };
-        let description = Description { target, offset: 0, append: false, shown: shown.text.to_vec() };
+        let description = Description { target, offset: 0, append: false, shown: path.to_vec() };
         if matches!(target, Target::Object(_)) || shown.deleted {
             return self.processes.descriptors.open(table, number, description, false);
         }
@@ -325,7 +331,7 @@ impl Model {
         }
         let description = self.processes.descriptors.keep(description);
         self.processes.descriptors.duplicate(table, number, description, false);
-        self.inherited.insert((*path).into(), description);
+        self.inherited.insert(path.into(), description);
         description
     }
 
@@ -348,13 +354,13 @@ impl Model {
     }
 
     /// Appends a reference to a file's inode or entries, or to the file as a whole.
-    pub(super) fn refer(&mut self, scene: &mut Scene, op: Op, file: FileId, result: Outcome) -> Result<(), Malformed> {
-        let flags = if matches!(result, Outcome::Returned(_)) { 0 } else { FLAG_FAILED };
+    pub(super) fn refer(&mut self, scene: &mut Scene, op: Op, file: FileId) -> Result<(), Malformed> {
+        let flags = if matches!(scene.result, Outcome::Returned(_)) { 0 } else { FLAG_FAILED };
         self.refer_range(scene, op, file, 0, 0, flags)
     }
 
     /// Appends a reference to a range of a file.
-    pub(super) fn refer_range(
+    pub(crate) fn refer_range(
         &mut self,
         scene: &mut Scene,
         op: Op,
@@ -411,8 +417,8 @@ impl Model {
 
     /// The file that a path was found to name, as far as the call's result tells; `None` if the call has no result or
     /// no file.
-    pub(super) fn file_at(&mut self, located: Located, result: Outcome) -> Option<FileId> {
-        match (located, result) {
+    pub(super) fn file_at(&mut self, scene: &Scene, located: Located) -> Option<FileId> {
+        match (located, scene.result) {
             (_, Outcome::None) | (Located::Nowhere, _) => None,
             (Located::Own(file), _) => Some(file),
             (Located::Object(class), _) => {
@@ -425,15 +431,85 @@ impl Model {
         }
     }
 
-    /// Does what a call does to processes, descriptors and files, and appends its references.
-    pub(super) fn call(&mut self, scene: &mut Scene, name: &[u8], call: &Call) -> Result<(), Malformed> {
-        let known = self.data_call(scene, name, call)?
-            || self.name_call(scene, name, call)?
-            || self.descriptor_call(scene, name, call)?
-            || self.process_call(scene, name, call)?;
-        if !known {
-            self.unattributed.other(name);
+    /// Applies a call to processes, descriptors and files, and appends its references.
+    pub(crate) fn call(&mut self, call: &Call, batch: &mut Batch) -> Result<(), Malformed> {
+        let pid = call.thread;
+        let scene = &mut Scene { pid, time: call.time, result: call.result, batch };
+        match &call.action {
+            Action::Transfer(side) => self.transfer(scene, side, &call.facts[0]),
+            Action::Copy(sides) => {
+                sides.iter().zip(&call.facts).try_for_each(|(side, facts)| self.transfer(scene, side, facts))
+            }
+            Action::Map { file, offset, length, is_executable } => {
+                self.map(scene, file, (*offset, *length, *is_executable), &call.facts[0])
+            }
+            Action::List(file) => self.list(scene, file),
+            Action::Open { at, flags, shown } => self.open(scene, at, *flags, shown.as_ref()),
+            Action::Truncate { at, size } => self.truncate(scene, at, *size),
+            Action::Look { at, answer } => {
+                let located = self.locate(pid, at);
+                self.look(scene, located, *answer)
+            }
+            Action::LookAt { file, answer } => {
+                let located = self.located(pid, file);
+                self.look(scene, located, *answer)
+            }
+            Action::Unlink(at) => self.unlink(scene, at),
+            Action::Rename { from, to, exchanges } => self.rename(scene, [from, to], *exchanges),
+            Action::Link { from, to } => self.link(scene, from, to),
+            Action::Sync { file, offset, length } => self.on_file(scene, Op::Sync, file, [*offset, *length]),
+            Action::Resize { file, size } => self.cut(scene, file, *size),
+            Action::Allocate { file, end, may_grow } => self.allocate(scene, file, *end, *may_grow),
+            Action::Execute(at) => self.execute(scene, at),
+            _ => {
+                self.without_reference(call);
+                Ok(())
+            }
         }
-        Ok(())
+    }
+
+    /// Applies a call that makes no reference.
+    fn without_reference(&mut self, call: &Call) {
+        let (pid, returned) = (call.thread, call.returned());
+        match &call.action {
+            Action::Close(file) => self.close(pid, file),
+            Action::CloseRange { first, last, unshares, only_marks } if returned.is_some() => {
+                self.close_range(pid, [*first, *last], *unshares, *only_marks);
+            }
+            Action::Duplicate { file, close_on_exec } => self.duplicate(pid, file, returned, *close_on_exec),
+            Action::CloseOnExec { file, on } if returned.is_some() => self.mark_close_on_exec(pid, file, *on),
+            Action::Append { file, on } if returned.is_some() => {
+                if let Some(description) = self.description(pid, file) {
+                    self.processes.descriptors.description(description).append = *on;
+                }
+            }
+            Action::Seek { file, position, to_end } => self.seek(pid, file, *position, *to_end),
+            Action::Unshare { files, directory } if returned.is_some() => {
+                self.processes.unshare(pid, *files, *directory);
+            }
+            Action::Fork(sharing) => {
+                if let Some(child) = returned.and_then(|child| u32::try_from(child).ok()) {
+                    self.fork(pid, child, *sharing);
+                }
+            }
+            Action::CloseRange { .. } | Action::CloseOnExec { .. } | Action::Append { .. } | Action::Nothing => {}
+            _ => self.without_counterpart(call),
+        }
+    }
+
+    /// Counts a call that a trace does not contain, and follows what it means for names.
+    fn without_counterpart(&mut self, call: &Call) {
+        self.unattributed.other(call.name);
+        if call.returned().is_none() {
+            return;
+        }
+        match &call.action {
+            Action::LinkSymbolically { target, at } => self.link_symbolically(call.thread, target, at),
+            Action::MakeDirectory(at) => self.make_directory(call.thread, at),
+            Action::ChangeDirectory(at) => self.change_directory(call.thread, at),
+            Action::ChangeDirectoryTo(file) => self.change_directory_to(call.thread, file),
+            Action::ReturnDirectory(Text::Whole(path)) => self.processes.set_directory(call.thread, path),
+            _ => {}
+        }
     }
 }

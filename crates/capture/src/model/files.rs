@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::paths::parent;
 
 /// Index into the file table.
-pub(super) type FileId = u32;
+pub(crate) type FileId = u32;
 
 /// The target of a name.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +53,7 @@ pub(super) struct Removed {
 
 /// The files of a log.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// The table handed to users; applications are kept in it by the processes.
     pub tables: Tables,
     names: FxHashMap<Box<[u8]>, Name>,
@@ -207,7 +207,7 @@ impl Files {
     }
 
     /// Notes its size.
-    pub(super) fn set_size(&mut self, file: FileId, size: u64) {
+    pub(crate) fn set_size(&mut self, file: FileId, size: u64) {
         let state = &mut self.states[file as usize];
         (state.size, state.reached) = (Some(size), size);
         self.tables.files[file as usize].size = Some(size);

@@ -6,7 +6,7 @@ use super::{files::FileId, shared::Shared, unattributed::Class};
 
 /// The target of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A file or directory.
     File(FileId),
     /// Something without blocks.
@@ -22,7 +22,7 @@ pub(super) struct Description {
     pub offset: u64,
     /// Writes go to the end (`O_APPEND`).
     pub append: bool,
-    /// The file as the log last showed it, escaped; empty in logs without `-y`.
+    /// The file as the recorder last showed it; empty if it never did.
     pub shown: Vec<u8>,
 }
 

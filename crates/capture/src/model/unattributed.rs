@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Objects that are read and written like files but have no blocks on storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// Pipes and FIFOs without a name.
     Pipe,
     /// Sockets.
@@ -47,7 +47,7 @@ impl Class {
 
 /// Other things that a user should know of a log, each counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Oddity {
+pub(crate) enum Oddity {
     /// A read, write or map that failed.
     FailedTransfer,
     /// A path that strace could not read, and showed as an address.
@@ -131,7 +131,7 @@ const MOST_NAMES: usize = 64;
 
 /// The counters.
 #[derive(Debug, Default)]
-pub(super) struct Unattributed {
+pub(crate) struct Unattributed {
     calls: [u64; Class::ALL.len()],
     bytes: [u64; Class::ALL.len()],
     oddities: [u64; Oddity::COUNT],
@@ -143,23 +143,23 @@ pub(super) struct Unattributed {
 
 impl Unattributed {
     /// Nothing counted yet, by a recorder that sees requests to io_uring or not.
-    pub(super) fn new(sees_rings: bool) -> Unattributed {
+    pub(crate) fn new(sees_rings: bool) -> Unattributed {
         Unattributed { sees_rings, ..Unattributed::default() }
     }
 
     /// Counts a call on an object that is not a file.
-    pub(super) fn call(&mut self, class: Class, bytes: u64) {
+    pub(crate) fn call(&mut self, class: Class, bytes: u64) {
         self.calls[class as usize] += 1;
         self.bytes[class as usize] = self.bytes[class as usize].saturating_add(bytes);
     }
 
     /// Counts an oddity.
-    pub(super) fn odd(&mut self, oddity: Oddity) {
+    pub(crate) fn odd(&mut self, oddity: Oddity) {
         self.oddities[oddity as usize] += 1;
     }
 
     /// Counts a call that has no counterpart in a trace.
-    pub(super) fn other(&mut self, name: &[u8]) {
+    pub(crate) fn other(&mut self, name: &[u8]) {
         if let Some(count) = self.others.get_mut(name) {
             *count += 1;
         } else if self.others.len() < MOST_NAMES {
@@ -170,7 +170,7 @@ impl Unattributed {
     }
 
     /// One sentence each.
-    pub(super) fn remarks(&self) -> Vec<String> {
+    pub(crate) fn remarks(&self) -> Vec<String> {
         let classes = Class::ALL.into_iter().filter(|class| self.calls[*class as usize] > 0).map(|class| {
             let (calls, bytes) = (self.calls[class as usize], self.bytes[class as usize]);
             format!("{calls} calls on {} moved {bytes} bytes and are not in the trace", class.describe())
