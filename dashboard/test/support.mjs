@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const template = readFileSync(join(root, "crates/cli/src/report/page.html"), "utf8");
+const template = readFileSync(join(root, "crates/serve/src/report/page.html"), "utf8");
 export const screenshots = join(root, "target/screenshots");
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const present = existsSync(executablePath);

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use xtask::output_of;
 
 /// Where the pages lie, under the names that they are built with.
-const COMMITTED: &str = "crates/cli/src/report";
+const COMMITTED: &str = "crates/serve/src/report";
 const PAGES: [&str; 2] = ["page.html", "live.html"];
 
 /// Builds the pages and puts them in their place, or only compares the committed ones with a new build.

@@ -1,14 +1,21 @@
 //! `hotset experiment`: a paper's figure again, with our traces, and the paper's figures beside ours.
 
+#[path = "../../experiment/src/compare.rs"]
 mod compare;
 mod elsewhere;
+#[path = "../../experiment/src/file.rs"]
 mod file;
 mod least;
+#[path = "../../experiment/src/measure.rs"]
 mod measure;
+#[path = "../../experiment/src/mixes.rs"]
 mod mixes;
 mod over_time;
+#[path = "../../experiment/src/page.rs"]
 mod page;
+#[path = "../../experiment/src/row.rs"]
 mod row;
+#[path = "../../experiment/src/saved.rs"]
 mod saved;
 mod show;
 

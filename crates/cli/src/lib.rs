@@ -6,6 +6,7 @@ mod app_by;
 mod brief;
 mod cached;
 mod classes;
+#[path = "../../serve/src/control/mod.rs"]
 mod control;
 mod ctl;
 mod curve;
@@ -16,6 +17,7 @@ mod failure;
 mod formats;
 pub mod fuzzing;
 mod generate;
+#[path = "../../serve/src/http.rs"]
 mod http;
 mod import;
 mod inspect;
@@ -27,6 +29,7 @@ mod policies;
 mod progress;
 mod protect;
 mod record;
+#[path = "../../serve/src/report/mod.rs"]
 mod report;
 mod results;
 mod select;

@@ -7,6 +7,7 @@ mod log;
 mod saving;
 mod serving;
 mod ssd;
+#[path = "../../serve/src/steering/mount.rs"]
 mod steered;
 mod stores;
 

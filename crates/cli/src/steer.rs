@@ -1,8 +1,10 @@
 //! `hotset steer`: the kernel's page cache under a policy.
 
+#[path = "../../serve/src/steering/feeding.rs"]
 pub(crate) mod feeding;
 pub(crate) mod proved;
 pub(crate) mod running;
+#[path = "../../serve/src/steering/mod.rs"]
 pub(crate) mod shown;
 pub(crate) mod words;
 

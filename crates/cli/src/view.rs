@@ -3,9 +3,13 @@
 //! Every address begins with a number that is drawn anew and printed for the user alone: other users of the machine,
 //! and pages from elsewhere that the browser shows, reach the port and no page.
 
+#[path = "../../serve/src/view/library.rs"]
 mod library;
+#[path = "../../serve/src/view/live.rs"]
 mod live;
+#[path = "../../serve/src/view/jobs.rs"]
 mod runs;
+#[path = "../../serve/src/view/shelf.rs"]
 mod shelf;
 
 use std::env;

@@ -1,0 +1,1 @@
+//! Experiments: figures of papers, repeated with traces at hand.
