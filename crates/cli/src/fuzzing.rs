@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::Parser;
+use hotset_experiment::File;
 
-use crate::experiment;
 use crate::failure::Failure;
 use crate::{Cli, Command};
 
@@ -25,7 +25,7 @@ pub fn command_line(text: &str) {
 /// # Panics
 /// If a refusal has no sentence.
 pub fn experiment(text: &str) {
-    check(experiment::check(Path::new("fuzz.toml"), text));
+    check(File::parse(Path::new("fuzz.toml"), text).map(drop).map_err(Failure::from));
 }
 
 fn check(read: Result<(), Failure>) {

@@ -9,7 +9,6 @@ use hotset_core::spec::Value;
 use hotset_sim::{BlockSize, Options};
 use hotset_trace::formats::{by_name, open_by, split_prefix};
 use hotset_trace::{Format, OpenOptions, Trace, TraceError, TraceReader};
-use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
@@ -118,8 +117,7 @@ pub(crate) struct CutArgs {
 }
 
 /// Which mapped file ranges count as reads: [`hotset_sim::Maps`] as it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Maps {
     /// Only ranges that the recording saw being touched (record --via bpf --page-cache); the output says how much is
     /// left out
@@ -159,8 +157,7 @@ pub(crate) struct DeleteArgs {
 }
 
 /// [`hotset_sim::Ttl`] as it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Ttl {
     /// An object that has expired is removed before the next request to it, which misses
     #[default]
@@ -179,8 +176,7 @@ impl From<Ttl> for hotset_sim::Ttl {
 }
 
 /// [`hotset_sim::Deletes`] as it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Deletes {
     /// The blocks leave the cache at once, without being written back
     #[default]

@@ -2,20 +2,23 @@
 
 use serde::Serialize;
 
-use super::file::{Compare, File, label};
-use super::row::AnyRow;
-use super::saved::saved;
+use crate::file::{Compare, File, label};
+use crate::row::AnyRow;
+use crate::run::Replayed;
+use crate::saved::saved;
 
 /// A gain in percent of less than this is none.
-pub(super) const NO_GAIN: f64 = 0.5;
+pub const NO_GAIN: f64 = 0.5;
 
 /// A policy held against another, in the unit of the measure's gains.
 #[derive(Serialize)]
-pub(super) struct Comparison<'a> {
+pub struct Comparison<'a> {
     /// As the file has it.
     #[serde(skip)]
     pub compare: &'a Compare,
+    /// The policy that should gain.
     pub better: &'a str,
+    /// The policy that it is compared with.
     pub than: &'a str,
     /// The trace, application and sizes that it is about, as they stand behind the names; empty for all.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -23,23 +26,28 @@ pub(super) struct Comparison<'a> {
     /// Absent if no trace has both.
     #[serde(flatten)]
     pub gain: Option<Gain>,
+    /// The paper's mean gain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper_mean: Option<f64>,
+    /// The paper's greatest gain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper_most: Option<f64>,
     /// Percent of the cache that is saved at equal hit ratio, if that is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saved: Option<f64>,
+    /// The paper's mean saving in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper_saved: Option<f64>,
+    /// How the mean gain compares with the paper's; empty where the paper states none.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub verdict: &'static str,
+    /// The comparison on each trace.
     pub traces: Vec<OnTrace<'a>>,
 }
 
 /// A gain over all traces and sizes.
 #[derive(Serialize)]
-pub(super) struct Gain {
+pub struct Gain {
     /// The mean of the traces' means: every trace counts alike.
     pub mean: f64,
     /// The greatest at any size on any trace.
@@ -54,7 +62,7 @@ pub(super) struct Gain {
 
 /// A comparison on one trace.
 #[derive(Serialize)]
-pub(super) struct OnTrace<'a> {
+pub struct OnTrace<'a> {
     /// The trace's label.
     pub trace: &'a str,
     /// The mean gain over the sizes; absent if no size has both.
@@ -71,13 +79,13 @@ pub(super) struct OnTrace<'a> {
 
 impl Comparison<'_> {
     /// Every comparison of an experiment, given the rows of each of its traces.
-    pub fn all<'a>(file: &'a File, traces: &[Vec<AnyRow>]) -> Vec<Comparison<'a>> {
+    pub fn all<'a>(file: &'a File, traces: &[Replayed]) -> Vec<Comparison<'a>> {
         file.compare.iter().map(|compare| Comparison::of(file, compare, traces)).collect()
     }
 
-    fn of<'a>(file: &'a File, compare: &'a Compare, traces: &[Vec<AnyRow>]) -> Comparison<'a> {
+    fn of<'a>(file: &'a File, compare: &'a Compare, traces: &[Replayed]) -> Comparison<'a> {
         let is_meant = |name: &str| compare.trace.as_ref().is_none_or(|trace| trace == name);
-        let told = file.trace_names().map(label).zip(traces);
+        let told = file.trace_names().map(label).zip(traces.iter().map(|trace| &trace.rows));
         let told: Vec<(&str, &Vec<AnyRow>)> = told.filter(|(name, rows)| is_meant(name) && !rows.is_empty()).collect();
         let meant: Vec<&Vec<AnyRow>> = told.iter().map(|(_, rows)| *rows).collect();
         let saved = saved(file, compare, &meant);

@@ -1,26 +1,29 @@
 //! The file of an experiment: a figure or table of a paper, to be made again with traces at hand.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
-use hotset_sim::BlockSize;
+use hotset_core::storage::StorageModel;
 use hotset_sim::clock::{ClockOptions, Every};
 use hotset_sim::select::{Filter, Selection, Warmup};
+use hotset_sim::{BlockSize, Deletes, Maps, Ttl};
 use serde::Deserialize;
 
-use super::measure::Measure;
-use super::mixes::Mix;
-use super::row::AnyRow;
-use crate::failure::Failure;
-use crate::storage;
-use crate::traces::{Deletes, Maps, Ttl};
+use crate::error::Error;
+use crate::measure::Measure;
+use crate::mixes::{Mix, below};
+use crate::row::AnyRow;
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct File {
+pub struct File {
+    /// Where it was read from.
+    #[serde(skip)]
+    path: PathBuf,
     /// The measure.
     pub title: String,
     /// The paper and its figure or table.
@@ -92,8 +95,10 @@ pub(super) struct File {
 /// A policy beside another.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Compare {
+pub struct Compare {
+    /// The policy that should gain.
     pub better: String,
+    /// The policy that it is compared with.
     pub than: String,
     /// Only this trace or mix is counted, by its label.
     pub trace: Option<String>,
@@ -112,6 +117,7 @@ pub(super) struct Compare {
     /// The possible saving of cache is shown where the other policy's hit ratio, in percent, is in this range (up to
     /// 100 if only its start is given).
     pub saved_from: Option<f64>,
+    /// The end of that range.
     pub saved_to: Option<f64>,
     /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that the
     /// other policy has at any size.
@@ -136,45 +142,63 @@ impl Compare {
 }
 
 impl File {
-    /// Reads an experiment. `path` is where its text is from.
-    pub fn parse(path: &Path, text: &str) -> Result<File, Failure> {
-        let name = path.display();
-        let mut file: File = toml::from_str(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-        file.size_list(path)?;
-        file.machine(path)?;
-        file.block_size(path)?;
-        file.selection(path)?;
+    /// Reads the text of an experiment, which is from the file at `path`. Nothing is run.
+    ///
+    /// # Errors
+    ///
+    /// The text is not an experiment.
+    pub fn parse(path: &Path, text: &str) -> Result<File, Error> {
+        let wrong = |what: String| Error::File(format!("{}: {what}", path.display()));
+        let file: File = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let mut file = File { path: path.to_owned(), ..file };
+        file.size_list()?;
+        file.clock()?;
+        file.block_size()?;
+        file.selection()?;
         file.mixes.iter().try_for_each(|mix| mix.check(path))?;
         if file.stacked && file.measure != Measure::TransfersPerReference {
             let message = "stacked: found another measure; expected `measure = \"transfers_per_reference\"`";
-            return Err(Failure::Usage(format!("{name}: {message}")));
+            return Err(wrong(message.to_owned()));
         }
-        let known: Vec<String> = file.policies(path)?.iter().map(PolicySpec::to_string).collect();
+        let known: Vec<String> = file.policies()?.iter().map(PolicySpec::to_string).collect();
         let labels: Vec<String> = file.trace_names().map(|trace| label(trace).to_owned()).collect();
         if labels.is_empty() {
-            return Err(Failure::Usage(format!("{name}: it has no traces: expected `traces = [...]` or a `[[mix]]`")));
+            return Err(wrong("it has no traces: expected `traces = [...]` or a `[[mix]]`".to_owned()));
         }
         for compare in &mut file.compare {
-            compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+            compare.bytes().map_err(|error| wrong(error.to_string()))?;
             for policy in [&mut compare.better, &mut compare.than].into_iter().chain(&mut compare.bound) {
                 if let Ok(spec) = PolicySpec::parse(policy) {
                     *policy = spec.to_string();
                 }
                 if !known.contains(policy) {
-                    return Err(Failure::Usage(format!("{name}: {policy:?} is compared, but not among the policies")));
+                    return Err(wrong(format!("{policy:?} is compared, but not among the policies")));
                 }
             }
+            let expected = || labels.join(", ");
             if let Some(unknown) = compare.trace.iter().find(|trace| !labels.contains(trace)) {
-                let message =
-                    format!("{name}: compare: found the trace {unknown:?}; expected one of {}", labels.join(", "));
-                return Err(Failure::Usage(message));
+                return Err(wrong(format!("compare: found the trace {unknown:?}; expected one of {}", expected())));
             }
             if let Some(unknown) = compare.paper_worse.iter().flatten().find(|trace| !labels.contains(trace)) {
-                let message = format!("{name}: paper_worse: found {unknown:?}; expected one of {}", labels.join(", "));
-                return Err(Failure::Usage(message));
+                return Err(wrong(format!("paper_worse: found {unknown:?}; expected one of {}", expected())));
             }
         }
         Ok(file)
+    }
+
+    /// A value of `key` that makes no sense.
+    fn wrong(&self, key: &str, error: impl Display) -> Error {
+        Error::File(format!("{}, {key}: {error}", self.path.display()))
+    }
+
+    /// Where it was read from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory that it is in.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
     }
 
     /// The names of the traces, then of the mixes.
@@ -182,32 +206,41 @@ impl File {
         self.traces.iter().map(String::as_str).chain(self.mixes.iter().map(|mix| &*mix.name))
     }
 
-    /// The machine that it runs on, if it has a clock.
-    pub fn machine(&self, path: &Path) -> Result<Option<ClockOptions>, Failure> {
-        let place = format!("{}, store", path.display());
-        let store = storage::read(&place, self.store.as_deref())?;
+    /// The path of one of its traces. Its directory of traces is `base`, or else the one that the file is in.
+    pub fn place(&self, base: Option<&Path>, trace: &str) -> PathBuf {
+        below(base.unwrap_or(self.folder()), self.folder(), trace)
+    }
+
+    /// The paths of all traces that it reads, those of mixes included.
+    pub fn places(&self, base: Option<&Path>) -> Vec<PathBuf> {
+        let mixed = self.mixes.iter().flat_map(|mix| &mix.apps).map(|app| &app.trace);
+        self.traces.iter().chain(mixed).map(|trace| self.place(base, trace)).collect()
+    }
+
+    /// The clock and the storage behind the cache, if it has a clock.
+    pub(crate) fn clock(&self) -> Result<Option<ClockOptions>, Error> {
+        let read = |text: &String| StorageModel::parse(text).map_err(|error| self.wrong("store", error.render(text)));
+        let store = self.store.as_ref().map(read).transpose()?;
         let every = self.every.as_deref().map(Every::parse).transpose();
-        let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
+        let every = every.map_err(|error| self.wrong("every", error))?;
         Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every, ..ClockOptions::default() }))
     }
 
     /// How traces are cut, if the experiment says so.
-    pub fn block_size(&self, path: &Path) -> Result<Option<BlockSize>, Failure> {
-        let sized = self.block.map(BlockSize::of_bytes).transpose();
-        sized.map_err(|error| Failure::Usage(format!("{}, block: {error}", path.display())))
+    pub(crate) fn block_size(&self) -> Result<Option<BlockSize>, Error> {
+        self.block.map(BlockSize::of_bytes).transpose().map_err(|error| self.wrong("block", error))
     }
 
     /// The requests that it is about.
-    pub fn selection(&self, path: &Path) -> Result<Selection, Failure> {
-        let wrong = |key, error: String| Failure::Usage(format!("{}, {key}: {error}", path.display()));
+    pub(crate) fn selection(&self) -> Result<Selection, Error> {
         let filter = |key, text: &str| match text {
             "" => Ok(Filter::default()),
-            text => Filter::parse(text).map_err(|error| wrong(key, error)),
+            text => Filter::parse(text).map_err(|error| self.wrong(key, error)),
         };
         let warmup = self.warmup.as_deref().map(Warmup::parse).transpose();
         Ok(Selection {
             only: filter("only", &self.only)?,
-            warmup: warmup.map_err(|error| wrong("warmup", error))?,
+            warmup: warmup.map_err(|error| self.wrong("warmup", error))?,
             count_only: filter("count_only", &self.count_only)?,
         })
     }
@@ -220,11 +253,10 @@ impl File {
         (!words.is_empty()).then(|| words.join(", "))
     }
 
-    /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is
-    /// where it is from.
-    pub fn work(&self, path: &Path) -> String {
+    /// All that its rows depend on: experiments that agree in this differ only in what they show of them.
+    pub fn work(&self) -> String {
         let File { traces, mixes, store, every, policies, sizes, block, maps, deletes, ttl, .. } = self;
-        let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());
+        let (beside, is_of_memory) = (self.folder(), self.measure.is_of_memory());
         let chosen = (&self.only, &self.warmup, &self.count_only);
         let of_traces = (beside, is_of_memory, traces, mixes, block, maps, deletes, ttl, chosen);
         format!("{:?}", (of_traces, store, every, policies, sizes))
@@ -243,28 +275,26 @@ impl File {
         }
     }
 
-    pub fn policies(&self, path: &Path) -> Result<Vec<PolicySpec>, Failure> {
+    pub(crate) fn policies(&self) -> Result<Vec<PolicySpec>, Error> {
         let parsed = match self.measure.is_of_memory() {
             true => PolicySpec::parse_paging_list(&self.policies),
             false => PolicySpec::parse_list(&self.policies),
         };
-        let place = format!("{}, policies", path.display());
-        parsed.map_err(|error| Failure::spec(&place, &self.policies, &error))
+        parsed.map_err(|error| self.wrong("policies", error.render(&self.policies)))
     }
 
-    pub fn size_list(&self, path: &Path) -> Result<SizeSpec, Failure> {
-        let place = format!("{}, sizes", path.display());
-        SizeSpec::parse(&self.sizes).map_err(|error| Failure::spec(&place, &self.sizes, &error))
+    pub(crate) fn size_list(&self) -> Result<SizeSpec, Error> {
+        SizeSpec::parse(&self.sizes).map_err(|error| self.wrong("sizes", error.render(&self.sizes)))
     }
 }
 
 /// The name of a trace in tables of several: the name of its file up to the first dot.
-pub(super) fn label(trace: &str) -> &str {
+pub fn label(trace: &str) -> &str {
     let name = file_name(trace);
     name.split_once('.').map_or(name, |(label, _)| label)
 }
 
 /// The last component of a trace's name, without the name of a format before it.
-pub(super) fn file_name(trace: &str) -> &str {
+pub fn file_name(trace: &str) -> &str {
     trace.rsplit(['/', ':']).next().unwrap_or(trace)
 }

@@ -1,16 +1,15 @@
-//! Measures of an experiment: a figure of a row, how it is printed, and which direction is better.
+//! Measures of an experiment: a figure of a row, and which direction is better.
 
 use hotset_sim::paging::PagingRow;
 use hotset_sim::results::{AppCounts, Counts, Row};
 use serde::{Deserialize, Serialize};
 
-use super::row::AnyRow;
-use crate::output::human;
+use crate::row::AnyRow;
 
 /// The measure.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Measure {
+pub enum Measure {
     /// Hits per reference: more is better.
     #[default]
     HitRatio,
@@ -152,22 +151,6 @@ impl Measure {
             Measure::FaultsPerMillionInstructions => row.faults_per_million_instructions,
             Measure::RefaultDistanceToClock => row.refault_distance_to_clock,
             _ => None,
-        }
-    }
-
-    /// A value of it as it is printed.
-    pub fn show(self, value: Option<f64>) -> String {
-        match (self, value) {
-            (_, None) => "-".to_owned(),
-            (Measure::BytesRead, Some(bytes)) => human::bytes(bytes as u64),
-            (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::RequestMissRatio, Some(ratio))
-            | (Measure::WriteBackRatio | Measure::TransfersPerReference | Measure::DiskUse, Some(ratio)) => {
-                human::percent(ratio)
-            }
-            (Measure::FinishSeconds | Measure::ServiceMilliseconds, Some(time)) => format!("{time:.2}"),
-            (Measure::RefaultDistanceToClock, Some(ratio)) => format!("{ratio:.3}"),
-            (_, Some(rate)) if self.is_of_memory() => format!("{rate:.2}"),
-            (_, Some(count)) => human::count(count as u64),
         }
     }
 

@@ -2,26 +2,24 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hotset_core::policy::{Argument, Info, ParamKind, PolicySpec};
 use hotset_core::registry;
 use hotset_core::spec::{SpecError, Value};
 use hotset_sim::results::{Row, SeriesRow};
-use hotset_sim::select::Selection;
-use hotset_trace::formats::split_prefix;
 use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
 
-use crate::failure::Failure;
-use crate::formats::all_formats;
-use crate::locations::is_location;
-use crate::traces::Opener;
+use crate::error::Error;
+use crate::run::Opener;
 
 /// Several applications as one trace.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Mix {
+pub struct Mix {
+    /// Its name in rows and tables.
     pub name: String,
     /// The order of the requests.
     #[serde(default)]
@@ -30,6 +28,7 @@ pub(super) struct Mix {
     goals: Option<String>,
     /// Its size, where that is not the one of the experiment.
     pub size: Option<String>,
+    /// The applications.
     pub apps: Vec<App>,
 }
 
@@ -45,8 +44,9 @@ enum By {
 /// One application of a mix.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct App {
+pub struct App {
     name: String,
+    /// Its trace, named as those of the experiment.
     pub trace: String,
     /// Passes over the trace.
     #[serde(default = "once")]
@@ -82,8 +82,8 @@ fn keeps_promises(policy: &Info) -> bool {
 
 impl Mix {
     /// Refuses a mix of nothing, applications of one name, and passes that are none. `path` is the experiment's.
-    pub fn check(&self, path: &Path) -> Result<(), Failure> {
-        let refuse = |what: String| Err(Failure::Usage(format!("{}, mix {:?}: {what}", path.display(), self.name)));
+    pub(crate) fn check(&self, path: &Path) -> Result<(), Error> {
+        let refuse = |what: String| Err(Error::File(format!("{}, mix {:?}: {what}", path.display(), self.name)));
         let names: Vec<&str> = self.apps.iter().map(|app| app.name.as_str()).collect();
         let twice = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name));
         match (names.is_empty(), twice, self.apps.iter().find(|app| app.loops == 0)) {
@@ -95,7 +95,7 @@ impl Mix {
     }
 
     /// The policies of the experiment with the promises of this mix.
-    pub fn policies(&self, policies: &[PolicySpec]) -> Result<Vec<PolicySpec>, SpecError> {
+    pub(crate) fn policies(&self, policies: &[PolicySpec]) -> Result<Vec<PolicySpec>, SpecError> {
         let promised = |policy: &PolicySpec| match &self.goals {
             Some(goals) if keeps_promises(policy.info()) => policy.clone().with(goals),
             _ => Ok(policy.clone()),
@@ -105,7 +105,12 @@ impl Mix {
 
     /// Names the rows as the experiment names their policies, and notes in each of them what the applications were
     /// promised, whatever the policy knows of it.
-    pub fn tell(&self, policies: &[PolicySpec], rows: &mut [Row], series: &mut [SeriesRow]) -> Result<(), SpecError> {
+    pub(crate) fn tell(
+        &self,
+        policies: &[PolicySpec],
+        rows: &mut [Row],
+        series: &mut [SeriesRow],
+    ) -> Result<(), SpecError> {
         let Some(goals) = &self.goals else { return Ok(()) };
         // Whatever keeps promises reads them alike.
         let keeper =
@@ -129,9 +134,10 @@ impl Mix {
     }
 
     /// Opens it. `place` says where a trace lies.
-    pub fn open(&self, opener: &Opener, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
+    pub(crate) fn open(&self, open: &Opener, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
         let part = |app: &App| {
-            let open = crate::mix::chosen(&place(&app.trace), opener, &Selection::default());
+            let (path, open) = (place(&app.trace), Arc::clone(open));
+            let open: mix::Opener = Box::new(move || Ok(open(&path)?.reader));
             mix::MixPart { name: app.name.clone(), open, loops: app.loops, start: app.start, span: app.span }
         };
         let order = match self.by {
@@ -145,14 +151,41 @@ impl Mix {
 }
 
 /// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it
-/// begins with a dot, beside the experiment's own file. A location is where it says.
-pub(super) fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
-    if is_location(&split_prefix(Path::new(trace), &all_formats()).1) {
+/// begins with a dot, beside the experiment's own file. An address stays as it is.
+pub(crate) fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
+    if is_address(trace) {
         return trace.into();
     }
     let place = |path: &str| if path.starts_with('.') { beside.join(path) } else { base.join(path) };
     match trace.split_once(':') {
         Some((format, path)) => PathBuf::from(format!("{format}:{}", place(path).display())),
         None => place(trace),
+    }
+}
+
+/// True for the address of an object, such as `s3://bucket/trace.csv`, perhaps with the name of a format before it.
+fn is_address(trace: &str) -> bool {
+    let Some((before, _)) = trace.split_once("://") else { return false };
+    let scheme = before.rsplit(':').next().unwrap_or_default();
+    !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_lies_below_the_directory_beside_the_file_or_at_its_address() {
+        let place = |trace| below(Path::new("/traces"), Path::new("/experiments"), trace);
+        let places = ["a.hst", "csv:a", "./a.hst", "csv:./a", "s3://bucket/a", "csv:s3://bucket/a"].map(place);
+        let expected = [
+            "/traces/a.hst",
+            "csv:/traces/a",
+            "/experiments/./a.hst",
+            "csv:/experiments/./a",
+            "s3://bucket/a",
+            "csv:s3://bucket/a",
+        ];
+        assert_eq!(places, expected.map(PathBuf::from));
     }
 }

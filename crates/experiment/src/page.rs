@@ -3,16 +3,18 @@
 use hotset_sim::results::SeriesRow;
 use serde::Serialize;
 
-use super::compare::Comparison;
-use super::file::File;
-use super::measure::Measure;
-use super::row::AnyRow;
+use crate::compare::Comparison;
+use crate::file::File;
+use crate::measure::Measure;
+use crate::row::AnyRow;
+use crate::run::Replayed;
 
 /// The content of a page of experiments.
 #[derive(Serialize)]
-pub(super) struct Content<'a> {
+pub struct Content<'a> {
     /// The rows of all, as `--json` writes them.
     pub rows: &'a [AnyRow],
+    /// The experiments, in the order of their rows.
     pub experiments: Vec<Shown<'a>>,
     /// The options with which other commands read the traces as these did, where all did alike.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -21,7 +23,7 @@ pub(super) struct Content<'a> {
 
 /// An experiment, with its figure worked out.
 #[derive(Serialize)]
-pub(super) struct Shown<'a> {
+pub struct Shown<'a> {
     title: &'a str,
     source: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -53,19 +55,13 @@ struct Values {
 }
 
 impl<'a> Shown<'a> {
-    /// An experiment whose rows follow after `before` others; the series of its traces is taken.
-    pub fn new(
-        file: &'a File,
-        traces: &[Vec<AnyRow>],
-        series: Vec<Vec<SeriesRow>>,
-        compare: Vec<Comparison<'a>>,
-        before: usize,
-    ) -> Shown<'a> {
+    /// An experiment whose rows follow after `before` others.
+    pub fn new(file: &'a File, traces: &[Replayed], compare: Vec<Comparison<'a>>, before: usize) -> Shown<'a> {
         let mut from = before;
-        let values = |(rows, series): (&Vec<AnyRow>, Vec<SeriesRow>)| {
+        let values = |Replayed { rows, series }: &Replayed| {
             let first = from;
             from += rows.len();
-            Values { from: first, values: rows.iter().map(|row| file.value(row)).collect(), series }
+            Values { from: first, values: rows.iter().map(|row| file.value(row)).collect(), series: series.clone() }
         };
         Shown {
             title: &file.title,
@@ -77,7 +73,7 @@ impl<'a> Shown<'a> {
             measure: file.measure,
             measured: file.measured(),
             unit: file.measure.unit(),
-            traces: traces.iter().zip(series).map(values).collect(),
+            traces: traces.iter().map(values).collect(),
             compare,
         }
     }

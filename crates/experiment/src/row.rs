@@ -7,12 +7,15 @@ use serde::Serialize;
 /// A row of either kind.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-pub(super) enum AnyRow {
+pub enum AnyRow {
+    /// Of a cache.
     Cache(Box<Row>),
+    /// Of memory.
     Memory(Box<PagingRow>),
 }
 
 impl AnyRow {
+    /// The name of the trace.
     pub fn trace(&self) -> &str {
         match self {
             AnyRow::Cache(row) => &row.trace,
@@ -29,6 +32,7 @@ impl AnyRow {
         name.clone_into(trace);
     }
 
+    /// The policy, as a spec.
     pub fn policy(&self) -> &str {
         match self {
             AnyRow::Cache(row) => &row.policy,
@@ -36,6 +40,7 @@ impl AnyRow {
         }
     }
 
+    /// The size in blocks.
     pub fn size_blocks(&self) -> u32 {
         match self {
             AnyRow::Cache(row) => row.size_blocks,

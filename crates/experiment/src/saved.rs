@@ -1,7 +1,7 @@
 //! How much smaller a cache may be under a better policy, for the hit ratio that another one reaches.
 
-use super::file::{Compare, File};
-use super::row::AnyRow;
+use crate::file::{Compare, File};
+use crate::row::AnyRow;
 
 /// The share of the cache that is saved, in percent: the mean over all sizes at which the other policy's hit ratio is
 /// in the range. Hit ratios are means over all traces, as papers plot them, or, if requested, the size at a share of

@@ -15,9 +15,11 @@ use hashbrown::HashMap;
 use hotset_core::request::{FLAG_CONTINUED, FLAG_EXPIRED, FLAG_UNCOUNTED, Op, Request};
 use hotset_core::words::grouped;
 use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
+use serde::{Deserialize, Serialize};
 
 /// Whether objects with a time to live expire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Ttl {
     /// They leave every cache at the first request after their end.
     #[default]

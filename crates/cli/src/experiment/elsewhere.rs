@@ -1,19 +1,15 @@
 //! Experiments over a cluster: the package for Python replays, and gives the rows back.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use hotset_experiment::{AnyRow, File, Replayed, SweepRequest};
 use hotset_sim::paging::PagingRow;
 use hotset_sim::results::Row;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::Told;
-use super::file::File;
-use super::row::AnyRow;
 use crate::failure::Failure;
-use crate::traces::word;
 
 /// The interpreter that has the package.
 const PYTHON: &str = "HOTSET_PYTHON";
@@ -21,14 +17,12 @@ const PYTHON: &str = "HOTSET_PYTHON";
 /// What replays there.
 const MODULE: &str = "hotset._on_cluster";
 
-/// The request to the package: the arguments of `hotset.sweep`, and the name of the experiment.
+/// The request to the package.
 #[derive(Serialize)]
 struct Asked<'a> {
     version: &'static str,
-    traces: Vec<String>,
-    policies: String,
-    sizes: &'a str,
-    options: Map<String, Value>,
+    #[serde(flatten)]
+    sweep: SweepRequest<'a>,
 }
 
 /// The answer, one line per trace: its rows, or the reason why it has none.
@@ -40,31 +34,17 @@ enum Answer {
     Error { error: String },
 }
 
-/// Refuses what only one machine replays. `path` is the experiment's.
-pub(super) fn check(path: &Path, file: &File) -> Result<(), Failure> {
-    let what = match (file.mixes.is_empty(), &file.every) {
-        (false, _) => "mixes",
-        (true, Some(_)) => "a series over time",
-        (true, None) => return Ok(()),
-    };
-    Err(Failure::Usage(format!("--on: {} has {what}, which one machine replays: leave --on out", path.display())))
-}
-
-/// The results of each trace, replayed at the place `on`. `places` are the traces, `path` is the experiment's.
+/// The results of each trace, replayed at the place `on`. `base` is the directory of the traces.
 pub(super) fn replay(
-    path: &Path,
     file: &File,
-    places: &[PathBuf],
+    base: Option<&Path>,
     on: &str,
     keep: Option<&Path>,
-) -> Result<Vec<Told>, Failure> {
-    let asked = Asked {
-        version: env!("CARGO_PKG_VERSION"),
-        traces: places.iter().map(|place| place.display().to_string()).collect(),
-        policies: file.policies.clone(),
-        sizes: &file.sizes,
-        options: options(path, file, on, keep)?,
-    };
+) -> Result<Vec<Replayed>, Failure> {
+    let mut asked = Asked { version: env!("CARGO_PKG_VERSION"), sweep: file.request(base)? };
+    asked.sweep.options.insert("on".to_owned(), on.into());
+    let keep = keep.map(|folder| ("keep".to_owned(), folder.display().to_string().into()));
+    asked.sweep.options.extend(keep);
     let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     let shown = python.to_string_lossy();
     let missing = |why: &str| {
@@ -84,56 +64,25 @@ pub(super) fn replay(
     let mut wanted = child.stdin.take().expect("it is a pipe");
     let _ = writeln!(wanted, "{given}");
     let answers = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
-    let told = answers.map(|line| answer(&line?)).collect::<Result<Vec<Told>, Failure>>();
+    let told = answers.map(|line| answer(&line?)).collect::<Result<Vec<Replayed>, Failure>>();
     drop(wanted);
     let status = child.wait()?;
-    let told = told?;
-    match (told.len() == places.len(), status.success()) {
+    let mut told = told?;
+    file.trace_names().zip(&mut told).for_each(|(name, replayed)| replayed.rename(name));
+    match (told.len() == asked.sweep.traces.len(), status.success()) {
         (true, true) => Ok(told),
         (_, false) if told.is_empty() => Err(missing(&format!("ended with {status}"))),
         _ => Err(Failure::Work(format!("--on {on}: {shown} ended with {status}, before all rows were there"))),
     }
 }
 
-fn answer(line: &str) -> Result<Told, Failure> {
+fn answer(line: &str) -> Result<Replayed, Failure> {
     let foreign =
         |error| Failure::Work(format!("--on: the Python package returned something other than rows ({error})"));
-    match serde_json::from_str(line).map_err(foreign)? {
-        Answer::Cache { cache } => {
-            Ok((cache.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(), Vec::new()))
-        }
-        Answer::Memory { paging } => {
-            Ok((paging.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(), Vec::new()))
-        }
-        Answer::Error { error } => Err(Failure::Work(error)),
-    }
-}
-
-/// The options of `hotset.sweep` that the experiment sets.
-fn options(path: &Path, file: &File, on: &str, keep: Option<&Path>) -> Result<Map<String, Value>, Failure> {
-    let selection = file.selection(path)?;
-    let list = |key: &str| {
-        let clauses = selection.only.clauses();
-        clauses.into_iter().filter(|(name, _)| *name == key).map(|(_, value)| Value::from(value)).collect::<Vec<_>>()
+    let rows = match serde_json::from_str(line).map_err(foreign)? {
+        Answer::Cache { cache } => cache.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(),
+        Answer::Memory { paging } => paging.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(),
+        Answer::Error { error } => return Err(Failure::Work(error)),
     };
-    let one = |key: &str| list(key).pop();
-    let given = [
-        ("on", Some(on.into())),
-        ("keep", keep.map(|folder| folder.display().to_string().into())),
-        ("block", file.block.map(Value::from)),
-        ("maps", Some(word(file.maps).into())),
-        ("deletes", Some(word(file.deletes).into())),
-        ("ttl", Some(word(file.ttl).into())),
-        ("store", file.store.as_deref().map(Value::from)),
-        ("app", Some(list("app").into())),
-        ("file", Some(list("file").into())),
-        ("exclude", Some(list("exclude").into())),
-        ("ops", one("ops")),
-        ("from_", one("from")),
-        ("to", one("to")),
-        ("warmup", file.warmup.as_deref().map(Value::from)),
-        ("count_only", Some(&*file.count_only).filter(|text| !text.is_empty()).map(Value::from)),
-    ];
-    let options = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Ok(options.collect())
+    Ok(Replayed { rows, series: Vec::new() })
 }

@@ -1,18 +1,16 @@
 //! The least of the sizes of an experiment at which promises are kept.
 
+use hotset_experiment::{AnyRow, File, Measure, Replayed, label};
 use hotset_sim::results::AppCounts;
 
-use super::file::{File, label};
-use super::measure::Measure;
-use super::row::AnyRow;
 use super::show::size;
 use crate::output::human;
 
 /// A line for each promise, and one for all promises of a trace, with a column for each policy.
 /// Returns `None` unless promises are counted at several sizes.
-pub(super) fn least_sizes(traces: &[Vec<AnyRow>], file: &File) -> Option<Vec<Vec<String>>> {
+pub(super) fn least_sizes(traces: &[Replayed], file: &File) -> Option<Vec<Vec<String>>> {
     let is_swept = |rows: &&Vec<AnyRow>| rows.iter().any(|row| row.size_blocks() != rows[0].size_blocks());
-    let swept: Vec<&Vec<AnyRow>> = traces.iter().filter(is_swept).collect();
+    let swept: Vec<&Vec<AnyRow>> = traces.iter().map(|trace| &trace.rows).filter(is_swept).collect();
     let first = swept.first().filter(|_| file.measure == Measure::PromisesKept)?;
     let policies = policies(first);
     let header = ["trace", "promise"].into_iter().chain(policies.iter().copied());

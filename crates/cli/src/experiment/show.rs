@@ -3,25 +3,15 @@
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
 
-use hotset_sim::results::SeriesRow;
+use hotset_experiment::{AnyRow, Comparison, File, Measure, NO_GAIN, OnTrace, Replayed, file_name, label};
 
-use super::compare::{Comparison, NO_GAIN, OnTrace};
-use super::file::{File, file_name, label};
 use super::least::least_sizes;
-use super::measure::Measure;
 use super::over_time::{fitted, heat, over_time};
-use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
 
 /// Prints an experiment.
-pub(super) fn show(
-    file: &File,
-    traces: &[Vec<AnyRow>],
-    series: &[Vec<SeriesRow>],
-    compared: &[Comparison],
-    markdown: bool,
-) -> Result<(), Failure> {
+pub(super) fn show(file: &File, traces: &[Replayed], compared: &[Comparison], markdown: bool) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let heading = if markdown { "## " } else { "" };
     writeln!(out, "{heading}{}\n\nSource: {}", file.title, file.source)?;
@@ -35,7 +25,7 @@ pub(super) fn show(
     }
     let what = file.measured();
     if file.every.is_some() {
-        for (rows, series) in traces.iter().zip(series).filter(|(rows, _)| !rows.is_empty()) {
+        for Replayed { rows, series } in traces.iter().filter(|trace| !trace.rows.is_empty()) {
             let (name, block) = (file_name(rows[0].trace()), rows[0].block_bytes().unwrap_or(1));
             let at = if rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks()) {
                 format!(" at {}", size(&rows[0]))
@@ -51,7 +41,7 @@ pub(super) fn show(
             }
         }
     } else if file.applications {
-        for (rows, lines) in traces.iter().flat_map(|rows| by_application(rows, file)) {
+        for (rows, lines) in traces.iter().flat_map(|trace| by_application(&trace.rows, file)) {
             writeln!(out, "\n{} at {}: {what}\n\n{}", file_name(rows.trace()), size(rows), table(&lines))?;
         }
     } else if let Some(lines) = at_one_size(traces, file) {
@@ -59,7 +49,7 @@ pub(super) fn show(
         let sizes = if own_sizes { "the sizes of the mixes" } else { &file.sizes };
         writeln!(out, "\nat {sizes}: {what}\n\n{}", table(&lines))?;
     } else {
-        for rows in traces.iter().filter(|rows| !rows.is_empty()) {
+        for Replayed { rows, .. } in traces.iter().filter(|trace| !trace.rows.is_empty()) {
             let name = file_name(rows[0].trace());
             writeln!(out, "\n{name}: {what}\n\n{}", table(&grid(rows, file)))?;
         }
@@ -85,7 +75,7 @@ fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
             lines.extend(stacked(of_policy, file));
             continue;
         }
-        let values = of_policy.iter().map(|row| file.measure.show(file.value(row)));
+        let values = of_policy.iter().map(|row| shown(file.measure, file.value(row)));
         lines.push(std::iter::once(of_policy[0].policy().to_owned()).chain(values).collect());
     }
     lines
@@ -98,7 +88,7 @@ fn stacked(of_policy: &[AnyRow], file: &File) -> Vec<Vec<String>> {
     let adds = |part: &usize| *part == 0 || stacks.iter().any(|stack| stack[*part].1 > stack[*part - 1].1);
     let line = |part: usize| {
         let name = format!("{}: {}", of_policy[0].policy(), stacks[0][part].0);
-        let values = stacks.iter().map(|stack| file.measure.show(Some(stack[part].1)));
+        let values = stacks.iter().map(|stack| shown(file.measure, Some(stack[part].1)));
         std::iter::once(name).chain(values).collect()
     };
     (0..parts).filter(adds).map(line).collect()
@@ -112,7 +102,7 @@ fn by_application<'a>(rows: &'a [AnyRow], file: &File) -> Vec<(&'a AnyRow, Vec<V
     let header = || ["policy"].iter().chain(&names).chain(&["all"]).map(|name| (*name).to_owned()).collect();
     let line = |row: &AnyRow| {
         let apps = names.iter().map(|name| application(row, name, file));
-        let all = file.measure.show(file.value(row));
+        let all = shown(file.measure, file.value(row));
         std::iter::once(row.policy().to_owned()).chain(apps).chain([all]).collect()
     };
     let table = |at: usize| std::iter::once(header()).chain(rows[at..].iter().step_by(sizes).map(line)).collect();
@@ -121,7 +111,7 @@ fn by_application<'a>(rows: &'a [AnyRow], file: &File) -> Vec<(&'a AnyRow, Vec<V
 
 /// The measure of an application, the size of its partition at the end, and whether its promise could not be kept then.
 fn application(row: &AnyRow, name: &str, file: &File) -> String {
-    let value = file.measure.show(file.measure.of_app(row, name));
+    let value = shown(file.measure, file.measure.of_app(row, name));
     let Some(app) = row.apps().iter().find(|app| app.name == name) else { return value };
     let bytes = |blocks: u32| human::bytes(u64::from(blocks) * row.block_bytes().unwrap_or(1));
     let room = app.room_blocks.map(|blocks| format!(" in {}", bytes(blocks))).unwrap_or_default();
@@ -129,24 +119,41 @@ fn application(row: &AnyRow, name: &str, file: &File) -> String {
 }
 
 /// Where several traces are all replayed at one size: a line a trace, a column a policy.
-fn at_one_size(traces: &[Vec<AnyRow>], file: &File) -> Option<Vec<Vec<String>>> {
+fn at_one_size(traces: &[Replayed], file: &File) -> Option<Vec<Vec<String>>> {
+    let traces: Vec<&Vec<AnyRow>> = traces.iter().map(|trace| &trace.rows).collect();
     let first = traces.first().filter(|_| traces.len() > 1)?;
-    let one_size = |rows: &Vec<AnyRow>| rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks());
+    let one_size = |rows: &&Vec<AnyRow>| rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks());
     if first.is_empty() || !traces.iter().all(one_size) {
         return None;
     }
     let header = std::iter::once("trace".to_owned()).chain(first.iter().map(|row| row.policy().to_owned()));
-    let line = |rows: &Vec<AnyRow>| {
-        let values = rows.iter().map(|row| file.measure.show(file.value(row)));
+    let line = |rows: &&Vec<AnyRow>| {
+        let values = rows.iter().map(|row| shown(file.measure, file.value(row)));
         std::iter::once(label(rows[0].trace()).to_owned()).chain(values).collect()
     };
     let mut lines: Vec<Vec<String>> = std::iter::once(header.collect()).chain(traces.iter().map(line)).collect();
     if file.measure == Measure::PromisesKept {
         let of_policy = |at: usize| traces.iter().filter_map(move |rows| file.value(&rows[at]));
-        let sums = (0..first.len()).map(|at| file.measure.show(Some(of_policy(at).sum())));
+        let sums = (0..first.len()).map(|at| shown(file.measure, Some(of_policy(at).sum())));
         lines.push(std::iter::once("all".to_owned()).chain(sums).collect());
     }
     Some(lines)
+}
+
+/// A value of a measure as it is printed.
+fn shown(measure: Measure, value: Option<f64>) -> String {
+    match (measure, value) {
+        (_, None) => "-".to_owned(),
+        (Measure::BytesRead, Some(bytes)) => human::bytes(bytes as u64),
+        (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::RequestMissRatio, Some(ratio))
+        | (Measure::WriteBackRatio | Measure::TransfersPerReference | Measure::DiskUse, Some(ratio)) => {
+            human::percent(ratio)
+        }
+        (Measure::FinishSeconds | Measure::ServiceMilliseconds, Some(time)) => format!("{time:.2}"),
+        (Measure::RefaultDistanceToClock, Some(ratio)) => format!("{ratio:.3}"),
+        (_, Some(rate)) if measure.is_of_memory() => format!("{rate:.2}"),
+        (_, Some(count)) => human::count(count as u64),
+    }
 }
 
 /// The size of a row's cache, in bytes where blocks have a size.

@@ -1,6 +1,8 @@
 //! Which requests refer to data, which blocks they touch, and what a deleted or truncated file loses. All views use
 //! it, including the plain one.
 
+use serde::{Deserialize, Serialize};
+
 use crate::request::{FLAG_TOUCHED, Op, Request};
 use crate::spec::Value;
 
@@ -43,7 +45,8 @@ impl BlockSize {
 
 /// Which mapped file ranges count as reads of all their bytes. System calls do not reveal which parts of a mapped
 /// range are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Maps {
     /// The ranges that the recording marks as touched ([`FLAG_TOUCHED`]).
     #[default]

@@ -1,0 +1,106 @@
+//! Running an experiment: each of its traces and mixes through all of its policies at all of its sizes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_sim::results::SeriesRow;
+use hotset_sim::sweep::{Rows, Sweep, Swept};
+use hotset_sim::{Observer, Options};
+use hotset_trace::{Trace, TraceError};
+
+use crate::error::Error;
+use crate::file::File;
+use crate::mixes::Mix;
+use crate::row::AnyRow;
+
+/// Opens the trace at a path of [`File::places`] at its first request, as often as it is called.
+pub type Opener = Arc<dyn Fn(&Path) -> Result<Trace, TraceError> + Send + Sync>;
+
+/// The results of one trace or mix.
+#[derive(Clone)]
+pub struct Replayed {
+    /// Its rows, policy by policy.
+    pub rows: Vec<AnyRow>,
+    /// Rows of its intervals, where the experiment asks for them.
+    pub series: Vec<SeriesRow>,
+}
+
+impl Replayed {
+    /// Names the trace in all rows as the experiment does, wherever its file lies.
+    pub fn rename(&mut self, trace: &str) {
+        self.rows.iter_mut().for_each(|row| row.set_trace(trace));
+    }
+}
+
+/// Runs experiments on this machine.
+pub struct Runner {
+    /// Directory of the traces; without it, each file's own directory.
+    pub traces: Option<PathBuf>,
+    /// Opens traces.
+    pub open: Opener,
+    /// Bytes of memory for holding a trace.
+    pub memory_bytes: u64,
+}
+
+impl Runner {
+    /// The results of an experiment: of each trace, then of each mix.
+    ///
+    /// # Errors
+    ///
+    /// A trace cannot be read, or not be replayed as the file says.
+    pub fn run(&self, file: &File, observer: &dyn Observer) -> Result<Vec<Replayed>, Error> {
+        let sweep = Sweep {
+            of_memory: file.measure.is_of_memory(),
+            options: Options {
+                block: file.block_size()?,
+                maps: file.maps,
+                deletes: file.deletes,
+                ttl: file.ttl,
+                memory_bytes: self.memory_bytes,
+                ..Options::default()
+            },
+            clock: file.clock()?,
+            selection: file.selection()?,
+            ..Sweep::new(file.policies()?, file.size_list()?)
+        };
+        let alone = file.traces.iter().map(|trace| {
+            let place = file.place(self.traces.as_deref(), trace);
+            let swept = sweep.run(&place.display().to_string(), || (self.open)(&place), observer);
+            Ok(replayed(swept.map_err(|error| Error::of_replay(error, &file.sizes))?))
+        });
+        let mixed = file.mixes.iter().map(|mix| self.run_mix(file, mix, &sweep, observer));
+        let mut all = alone.chain(mixed).collect::<Result<Vec<Replayed>, Error>>()?;
+        file.trace_names().zip(&mut all).for_each(|(name, replayed)| replayed.rename(name));
+        Ok(all)
+    }
+
+    /// The results of a mix. `sweep` is that of the experiment.
+    fn run_mix(&self, file: &File, mix: &Mix, sweep: &Sweep, observer: &dyn Observer) -> Result<Replayed, Error> {
+        let wrong = |error: SpecError| Error::File(format!("{}, {}: {error}", file.path().display(), mix.name));
+        let own = Sweep {
+            policies: mix.policies(&sweep.policies).map_err(wrong)?,
+            sizes: match &mix.size {
+                Some(size) => SizeSpec::parse(size).map_err(wrong)?,
+                None => sweep.sizes.clone(),
+            },
+            ..sweep.clone()
+        };
+        let open = || mix.open(&self.open, |trace| file.place(self.traces.as_deref(), trace));
+        let sizes = mix.size.as_ref().unwrap_or(&file.sizes);
+        let mut swept = own.run(&mix.name, open, observer).map_err(|error| Error::of_replay(error, sizes))?;
+        if let Rows::Cache(rows) = &mut swept.rows {
+            mix.tell(&sweep.policies, rows, &mut swept.series).map_err(wrong)?;
+        }
+        Ok(replayed(swept))
+    }
+}
+
+/// The results of a sweep, of whatever kind.
+fn replayed(swept: Swept) -> Replayed {
+    let rows = match swept.rows {
+        Rows::Cache(rows) => rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(),
+        Rows::Memory(rows) => rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(),
+    };
+    Replayed { rows, series: swept.series }
+}
