@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from . import _native
 from ._job import parsed
 from ._results import Results
-
-#: The command, where it is not ``hotset`` among the programs.
-_COMMAND = "HOTSET"
+from ._trace import open
 
 
 def experiment(
@@ -22,33 +21,32 @@ def experiment(
 ) -> Results:
     """The rows of an experiment file, trace by trace and mix by mix, as ``hotset experiment FILE --json`` writes them.
 
-    It runs the command, which knows what such a file may say: ``hotset`` among the programs, or what the environment
-    names in ``HOTSET``. Names of traces begin at ``traces``, at what ``HOTSET_TRACES`` names, or beside the file. ``on``
-    is that of ``sweep``, and so is ``keep``, for a cluster only; it has neither mixes nor series over time.
+    Names of traces begin at ``traces``, at what ``HOTSET_TRACES`` names, or beside the file. ``on`` is that of
+    ``sweep``, and so is ``keep``, for a cluster only; it has neither mixes nor series over time.
     """
-    given: Mapping[str, str | os.PathLike[str] | None] = {"--traces": traces, "--on": on, "--keep": keep}
-    typed = [word for name, value in given.items() if value is not None for word in (name, os.fspath(value))]
-    lines, remarks = _told(["experiment", "--json", "-", *typed, "--", os.fspath(file)])
-    rows = parsed(lines)
-    return Results(rows, "paging" if any("faults_after_fill" in row for row in rows) else "cache", remarks=remarks)
+    path = Path(file)
+    read = _native.Experiment(path, path.read_text(encoding="utf-8"))
+    below = traces if traces is not None else os.environ.get("HOTSET_TRACES")
+    base = None if below is None else Path(below)
+    if on is not None and on != "local":
+        return _on_cluster(read, base, on, keep)
+    if keep is not None:
+        raise _native.Error('keep= applies to a cluster only: add on="ray"')
+    # An address is fetched once, however often its trace is read.
+    addresses = [str(place) for place in read.places(base) if "://" in str(place)]
+    opened = {address: open(address)._native for address in addresses}
+    rows, remarks = read.run(base, opened)
+    return Results(parsed(rows), read.kind, remarks=remarks)
 
 
-def _told(arguments: list[str]) -> tuple[str, list[str]]:
-    """The output of the command, and its remarks."""
-    import subprocess
-    import sys
+def _on_cluster(
+    read: _native.Experiment, base: Path | None, on: str, keep: str | os.PathLike[str] | None
+) -> Results:
+    """The rows of a sweep over a cluster, which names traces by their paths."""
+    from ._sweep import sweep
 
-    command = os.environ.get(_COMMAND) or "hotset"
-    # Over a cluster it is this package that it asks.
-    environment = {"HOTSET_PYTHON": sys.executable, **os.environ}
-    try:
-        done = subprocess.run([command, *arguments], env=environment, capture_output=True, text=True)
-    except OSError as error:
-        raise _native.Error(
-            f"an experiment needs the command {command}, which cannot be started ({error.strerror}): expected it among "
-            f"the programs, or its name in {_COMMAND}"
-        ) from error
-    if done.returncode != 0:
-        *_, why = done.stderr.strip().rpartition("hotset: ")
-        raise _native.Error(why or f"{command} ended with the status {done.returncode}")
-    return done.stdout, [line.removeprefix("hotset: ") for line in done.stderr.splitlines()]
+    asked: Any = parsed(read.request(base))[0]
+    results = sweep(asked["traces"], asked["policies"], asked["sizes"], on=on, keep=keep, **asked["options"])
+    rows = iter(results)
+    named = [{**next(rows), "trace": name} for name, count in zip(read.names(), results._per_trace) for _ in range(count)]
+    return Results(named, results.kind, remarks=results.remarks)

@@ -7,6 +7,7 @@ mod cached;
 mod columns;
 mod curve;
 mod driven;
+mod experiment;
 mod failure;
 mod inspect;
 mod key;
@@ -36,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies::policies, module)?)?;
     module.add_class::<driven::Driven>()?;
     module.add_function(wrap_pyfunction!(driven::driven, module)?)?;
+    module.add_class::<experiment::Experiment>()?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::planned, module)?)?;
     module.add_function(wrap_pyfunction!(selection::bytes_of, module)?)?;

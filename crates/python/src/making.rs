@@ -13,7 +13,7 @@ use hotset_trace::{TraceError, TraceReader};
 use pyo3::prelude::*;
 
 use crate::failure::{of_sim, of_trace, refused};
-use crate::run::run;
+use crate::run::{each, each_of_memory, run};
 use crate::selection::one_of;
 use crate::trace::Trace;
 
@@ -31,7 +31,7 @@ pub fn mix(py: Python<'_>, parts: Vec<Told<'_>>, by: &str, output: PathBuf) -> P
         let mut mix = Mix::new(parts, order)?;
         let header = Header::new(mix.meta()).with("source", "mix").with("parts", &named.join(" "));
         let mut writer = Writer::new(created(&output)?, &output, &header)?;
-        watch.each(&mut mix, |batch, tables| writer.push(batch, tables))?;
+        each(watch, &mut mix, |batch, tables| writer.push(batch, tables))?;
         writer.finish(mix.tables())?;
         Ok::<_, TraceError>(mix.notes())
     })?;
@@ -62,13 +62,13 @@ pub fn write(py: Python<'_>, trace: &Trace, output: PathBuf) -> PyResult<Vec<Str
             Some(memory) => {
                 let header = Header::of_memory(&memory.memory_meta()).with("source", format);
                 let mut writer = MemoryWriter::new(BufWriter::new(created(&output)?), &output, &header)?;
-                watch.each_of_memory(memory, |batch| writer.push(batch))?;
+                each_of_memory(watch, memory, |batch| writer.push(batch))?;
                 writer.finish()?;
             }
             None => {
                 let header = Header::new(trace.meta()).with("source", format);
                 let mut writer = Writer::new(created(&output)?, &output, &header)?;
-                watch.each(trace.reader.as_mut(), |batch, tables| writer.push(batch, tables))?;
+                each(watch, trace.reader.as_mut(), |batch, tables| writer.push(batch, tables))?;
                 writer.finish(trace.reader.tables())?;
             }
         }

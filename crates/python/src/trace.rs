@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::cast_slice;
+use hotset_sim::Watch;
 use hotset_trace::formats::by_name;
 use hotset_trace::{Addressing, OpenOptions, TraceError, TraceReader};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -13,7 +14,7 @@ use pyo3::types::PyDict;
 use crate::columns::Columns;
 use crate::failure::{of_option, of_sim, of_trace, refused};
 use crate::opener::{Choice, Opener, Source, formats};
-use crate::run::{Watch, run};
+use crate::run::{each, each_of_memory, run};
 use crate::selection::Chosen;
 
 /// A trace: references in order. ``hotset.open`` opens one; it is read when something is asked of it.
@@ -124,7 +125,7 @@ impl About {
         watch: &Watch,
         visit: &mut impl FnMut(&[u64]),
     ) -> Result<(), TraceError> {
-        watch.each(reader, |batch, _| {
+        each(watch, reader, |batch, _| {
             self.requests += batch.len() as u64;
             visit(cast_slice(&batch.requests));
             Ok(())
@@ -143,7 +144,7 @@ impl About {
         let Some(memory) = reader.memory() else { return Ok(()) };
         let mut told = OfMemory { has_writes: memory.memory_meta().has_writes, ..OfMemory::default() };
         let mut words = Vec::new();
-        watch.each_of_memory(memory, |batch| {
+        each_of_memory(watch, memory, |batch| {
             words.clear();
             words.extend(batch.runs.iter().flat_map(|run| [run.page, run.references, run.writes]));
             visit(&words);

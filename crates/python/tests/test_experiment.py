@@ -29,13 +29,12 @@ apps = [{ name = "lu", trace = "lu.hst", loops = 2 }, { name = "tpcc", trace = "
 """
 
 
-@pytest.fixture
-def known(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOTSET", str(command.path))
+@pytest.fixture(autouse=True)
+def beside_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOTSET_TRACES", raising=False)
 
 
-def test_rows_are_those_of_a_sweep_and_of_mixes(known: None, tmp_path: Path) -> None:
+def test_rows_are_those_of_a_sweep_and_of_mixes(tmp_path: Path) -> None:
     file = tmp_path / "some.toml"
     file.write_text(EXPERIMENT)
     results = hotset.experiment(file, traces=WORKLOADS)
@@ -49,7 +48,7 @@ def test_rows_are_those_of_a_sweep_and_of_mixes(known: None, tmp_path: Path) -> 
     assert lu["promised"] == 0.7 and len(results.to_arrow()) == 15
 
 
-def test_traces_lie_beside_the_file_and_may_be_of_memory(known: None, tmp_path: Path) -> None:
+def test_traces_lie_beside_the_file_and_may_be_of_memory(tmp_path: Path) -> None:
     (tmp_path / "loop.pgt").write_bytes(pgt([page for _ in range(20) for page in range(200)]))
     file = tmp_path / "memory.toml"
     measure = 'measure = "faults_per_million_references"'
@@ -61,17 +60,33 @@ def test_traces_lie_beside_the_file_and_may_be_of_memory(known: None, tmp_path: 
     ]
 
 
-def test_what_is_wrong_is_said_in_the_words_of_the_command(
-    known: None, command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_cluster_it_is_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hotset import _sweep
+
+    asked: dict[str, Any] = {}
+
+    def sweep(*arguments: Any, on: str, keep: Any, **options: Any) -> hotset.Results:
+        asked.update(on=on, keep=keep)
+        return hotset.sweep(*arguments, **options)
+
+    monkeypatch.setattr(_sweep, "sweep", sweep)
+    file = tmp_path / "some.toml"
+    file.write_text(EXPERIMENT[: EXPERIMENT.index("[[mix]]")])
+    over = hotset.experiment(file, traces=WORKLOADS, on="ray://a:1", keep=tmp_path)
+    assert asked == {"on": "ray://a:1", "keep": tmp_path}
+    assert list(over) == list(hotset.experiment(file, traces=WORKLOADS))
+
+
+def test_what_is_wrong_is_said_in_the_words_of_the_command(command: Any, tmp_path: Path) -> None:
     file = tmp_path / "some.toml"
     for text in (EXPERIMENT.replace("lru,qos", "lrv,qos"), EXPERIMENT.replace("title", "name"), EXPERIMENT):
         file.write_text(text)
         with pytest.raises(hotset.Error) as raised:
             hotset.experiment(file)
         assert f"hotset: {raised.value}" == command.refusal("experiment", file, "--json", "-").rstrip()
-    with pytest.raises(hotset.Error, match="--keep applies to a cluster only"):
+    with pytest.raises(hotset.Error, match="keep= applies to a cluster only"):
         hotset.experiment(file, traces=WORKLOADS, keep=tmp_path)
-    monkeypatch.setenv("HOTSET", str(tmp_path / "none"))
-    with pytest.raises(hotset.Error, match="an experiment needs the command .*none, which cannot be started"):
-        hotset.experiment(file)
+    with pytest.raises(hotset.Error, match="has mixes, which one machine replays"):
+        hotset.experiment(file, traces=WORKLOADS, on="ray")
+    with pytest.raises(FileNotFoundError):
+        hotset.experiment(tmp_path / "none.toml")

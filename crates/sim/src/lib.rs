@@ -62,7 +62,7 @@ pub use hotset_core::view::Maps;
 pub use intern::{Interner, TooManyBlocks};
 pub use last_sizes::Completed;
 pub use prepare::{Options, Prepared, Stream, prepare};
-pub use progress::{Observer, Progress, Silent};
+pub use progress::{Observer, Progress, Silent, Watch};
 pub use references::References;
 pub use sampled::{Sampled, Whole};
 pub use scan::{Scanned, scan};
