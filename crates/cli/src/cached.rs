@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
+use hotset_core::words::reason;
 use hotset_steer::{CachedFile, CachedFiles, cached_files};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, reason};
+use crate::failure::Failure;
 use crate::output::{human, style, table};
 use crate::results::ResultArgs;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use hotset_core::policy::Explained;
+use hotset_serve::control::{self, Changed, Wish};
 use serde::de::DeserializeOwned;
 
-use crate::control::{self, Changed, Wish};
 use crate::failure::Failure;
 use crate::output::{explained, human};
 

@@ -6,13 +6,14 @@ mod show;
 use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
 use hotset_results::CURVE_COLUMNS;
+use hotset_serve::report::Rows;
 use hotset_sim::curve::{Curves, Points, Sample};
 use hotset_sim::results::Metric;
 
 use crate::failure::Failure;
 use crate::output::words;
 use crate::progress::Terminal;
-use crate::report::{ReportArgs, Rows};
+use crate::report::ReportArgs;
 use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, DeleteArgs, OneTrace, ReadArgs};

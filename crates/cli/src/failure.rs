@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SpecError;
+use hotset_core::words::reason;
 use hotset_sim::SimError;
 use hotset_trace::TraceError;
 
@@ -91,17 +92,6 @@ impl From<TraceError> for Failure {
 fn is_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-}
-
-/// An error of the operating system about a path, in words.
-pub(crate) fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "it does not exist".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        io::ErrorKind::NotADirectory => "a part of the path is not a directory".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission is denied".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 impl From<SimError> for Failure {

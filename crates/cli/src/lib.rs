@@ -6,7 +6,6 @@ mod app_by;
 mod brief;
 mod cached;
 mod classes;
-#[path = "../../serve/src/control/mod.rs"]
 mod control;
 mod ctl;
 mod curve;
@@ -17,8 +16,6 @@ mod failure;
 mod formats;
 pub mod fuzzing;
 mod generate;
-#[path = "../../serve/src/http.rs"]
-mod http;
 mod import;
 mod inspect;
 mod locations;
@@ -29,7 +26,6 @@ mod policies;
 mod progress;
 mod protect;
 mod record;
-#[path = "../../serve/src/report/mod.rs"]
 mod report;
 mod results;
 mod select;

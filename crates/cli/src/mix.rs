@@ -120,7 +120,7 @@ impl MixTraces {
 }
 
 /// Opens what is chosen of a trace, as often as it is passed over.
-pub(crate) fn chosen(path: &Path, opener: &Opener, selection: &Selection) -> mix::Opener {
+fn chosen(path: &Path, opener: &Opener, selection: &Selection) -> mix::Opener {
     let (path, opener, selection) = (path.to_owned(), opener.clone(), selection.clone());
     Box::new(move || -> Result<Box<dyn TraceReader>, TraceError> {
         let reader = opener.open(&path)?.reader;

@@ -7,7 +7,6 @@ mod log;
 mod saving;
 mod serving;
 mod ssd;
-#[path = "../../serve/src/steering/mount.rs"]
 mod steered;
 mod stores;
 
@@ -21,8 +20,9 @@ use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
 use hotset_mount::{Mode, Options, Staleness, device_at};
+use hotset_serve::control::of_mount;
+use hotset_serve::steering::Prepared;
 use log::Log;
-use steered::Prepared;
 
 use crate::app_by::By;
 use crate::classes;
@@ -208,11 +208,10 @@ impl Mount {
         let (shown, mountpoint) = (served.shown(), served.mountpoint());
         serving::explain_panics(&shown);
         let mounted = served.mount(store.clone(), cache.clone(), options)?;
-        let subject = cache.as_ref().map(|cache| control::of_mount(cache.clone(), store));
-        let _reachable =
-            subject.as_ref().and_then(|subject| control::serve_mount(device_at(mountpoint), subject.clone()));
+        let subject = cache.as_ref().map(|cache| of_mount(cache.clone(), store));
+        let _socket = subject.clone().and_then(|subject| control::serve_mount(device_at(mountpoint), subject));
         let listening = match (listening, subject) {
-            (Some(listening), Some(subject)) => listening.serve(subject).map(|()| None)?,
+            (Some(listening), Some(subject)) => control::serve_status(listening, subject).map(|()| None)?,
             (listening, _) => listening,
         };
         if let Some(why) = why {
@@ -220,9 +219,10 @@ impl Mount {
             // The terminal may be closed.
             let _ = writeln!(stderr(), "hotset: block size {size}, because {why}; --block sets another");
         }
-        let steering = steered.map(|prepared| prepared.start(&mounted, &shown, listening)).transpose()?;
+        let steering =
+            steered.map(|prepared| steered::start(prepared, &mounted, mountpoint, &shown, listening)).transpose()?;
         serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
-        steering.map_or(Ok(()), |steering| steering.finish(self.detached))?;
+        steering.map_or(Ok(()), |steering| steered::finish(steering, self.detached))?;
         log.into_iter().for_each(Log::finish);
         Ok(())
     }
@@ -275,7 +275,7 @@ impl Mount {
             return Err(Failure::Usage(format!("{option} cannot be combined with --mode steered: {why}")));
         }
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
-        Prepared::new(policy, self.memory, block, mountpoint, rules, self.app_by.into()).map(Some)
+        steered::prepare(policy, self.memory, block, mountpoint, rules, self.app_by.into()).map(Some)
     }
 
     fn cache(&self, policy: &PolicySpec, block: u64) -> Result<FileCache, Failure> {

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use clap::Args;
 use hotset_core::spec::Value;
+use hotset_core::words::reason;
 use hotset_steer::{CachedPages, Hierarchy, Made};
 
-use crate::failure::{Failure, reason};
+use crate::failure::Failure;
 use crate::output::human;
 use crate::steer::running::{Asked, end, pass_on, remove};
 

@@ -1,11 +1,7 @@
 //! `hotset steer`: the kernel's page cache under a policy.
 
-#[path = "../../serve/src/steering/feeding.rs"]
-pub(crate) mod feeding;
 pub(crate) mod proved;
 pub(crate) mod running;
-#[path = "../../serve/src/steering/mod.rs"]
-pub(crate) mod shown;
 pub(crate) mod words;
 
 use std::ffi::OsString;
@@ -15,14 +11,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_steer::{Cgroup, Hierarchy, Session, Settings, SteerError, Telling, When, serve_fetches};
+use hotset_feed::Feed;
+use hotset_serve::control::{Claim, Listening, claim, serve_steered};
+use hotset_serve::steering::{self, Shown, naming};
+use hotset_steer::{
+    Cgroup, Hierarchy, Session, Settings, SteerError, Telling, When, serve_fetches, tells_applications,
+};
 
 use crate::app_by::By;
 use crate::classes;
-use crate::control::{self, Claim, claim};
+use crate::control::{listen, serve_status};
 use crate::failure::Failure;
-use feeding::{feed, naming};
-use shown::Shown;
 
 /// Make the kernel's page cache follow a replacement policy
 #[derive(Args)]
@@ -92,14 +91,14 @@ impl Steer {
             .map_err(|error| Failure::spec("--policy", &self.policy, &error))?
             .set_in(Setting::Serving);
         let directories = self.directories()?;
-        let listening = self.listen.as_deref().map(control::listen).transpose()?;
+        let listening = self.listen.as_deref().map(listen).transpose()?;
         match (&self.cgroup, self.memory) {
             (Some(cgroup), memory) => {
                 let group = Hierarchy::find()?.group(cgroup)?;
                 let mut claims = claims(&directories)?;
                 claims.push(claimed(group.folder())?);
                 let session = self.session(policy, memory, group, directories)?;
-                running::watch(Shown::new(session, listening)?, self.json.as_deref())
+                running::watch(shown(session, listening)?, self.json.as_deref())
             }
             (None, _) if self.command.is_empty() => Err(Failure::Usage(
                 "no control group; give --cgroup with the group of the reading programs, or a command after --"
@@ -112,7 +111,7 @@ impl Steer {
                 let _claims = claims(&directories)?;
                 let made = Hierarchy::find()?.make(&format!("hotset-steer-{}", std::process::id()), limit)?;
                 let session = self.session(policy, None, made.group().clone(), directories);
-                match session.and_then(|session| Shown::new(session, listening)) {
+                match session.and_then(|session| shown(session, listening)) {
                     Ok(session) => running::run(session, made, &self.command, self.json.as_deref()),
                     Err(failure) => {
                         made.remove()?;
@@ -158,6 +157,33 @@ impl Steer {
         let settings = Settings { policy, block, memory, group: Some(group), directories, when, fetcher };
         Ok(Session::new(settings, telling, feed)?)
     }
+}
+
+/// Answers clients that ask for the directories or the control group of a session.
+fn shown(session: Session, listening: Option<Listening>) -> Result<Shown, Failure> {
+    let report = session.report();
+    let mut shown = Shown::new(session, "end `hotset steer` and begin it anew");
+    for path in report.directories.iter().chain(&report.cgroup) {
+        match serve_steered(path, shown.subject()) {
+            Ok(place) => shown.keep(place),
+            Err(error) => {
+                eprintln!("hotset: {} is steered, but `hotset top` cannot reach it: {error}", path.display());
+            }
+        }
+    }
+    listening.map_or(Ok(()), |listening| serve_status(listening, shown.subject()))?;
+    Ok(shown)
+}
+
+/// The best feed for a policy, as [`steering::feed`] chooses it. Says if the policy makes that cost more.
+pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<dyn Feed>, String> {
+    if tells_applications(policy) && !exact {
+        let name = policy.info().name;
+        eprintln!(
+            "hotset: {name} tells applications apart, so each single read is listened to, which costs more than a time per block"
+        );
+    }
+    steering::feed(policy, block, exact)
 }
 
 /// The directories by their canonical paths.

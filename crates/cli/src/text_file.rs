@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{Error, Read};
 use std::path::Path;
 
-use crate::failure::{Failure, reason};
+use hotset_core::words::reason;
+
+use crate::failure::Failure;
 
 /// The longest such file, in bytes.
 const LONGEST: u64 = 1 << 20;

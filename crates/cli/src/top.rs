@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use clap::Args;
 use hotset_core::policy::Explained;
+use hotset_serve::control::{self, Wish};
 use serde_json::Value;
 
-use crate::control::{self, Wish};
 use crate::failure::Failure;
 use crate::output::{explained, human};
 

@@ -25,7 +25,7 @@ use crate::output::{human, style};
 use crate::report::ReportArgs;
 use crate::results;
 use crate::shell::quoted;
-use crate::steer::{canonical, claims, feeding};
+use crate::steer::{canonical, claims, feed};
 use command::Run;
 use runs::{Candidate, Outcome, Runner, Stop};
 
@@ -177,7 +177,7 @@ impl Try {
         let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let can_steer = |policy: PolicySpec| {
             let policy = policy.set_in(Setting::Serving);
-            feeding::feed(&policy, runs::BLOCK, false)
+            feed(&policy, runs::BLOCK, false)
                 .map_err(|why| Failure::Work(format!("steering cannot be tried: {why}")))?;
             Ok(policy)
         };

@@ -1,33 +1,25 @@
 //! `hotset view`: results in the browser, and directories of results and traces, from a server on this machine.
-//!
-//! Every address begins with a number that is drawn anew and printed for the user alone: other users of the machine,
-//! and pages from elsewhere that the browser shows, reach the port and no page.
-
-#[path = "../../serve/src/view/library.rs"]
-mod library;
-#[path = "../../serve/src/view/live.rs"]
-mod live;
-#[path = "../../serve/src/view/jobs.rs"]
-mod runs;
-#[path = "../../serve/src/view/shelf.rs"]
-mod shelf;
 
 use std::env;
-use std::fs::File;
-use std::io::{self, Read, Write, stdout};
+use std::ffi::OsString;
+use std::io::{Write, stdout};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use clap::Args;
 use hotset_results::Results;
+use hotset_serve::http::Server;
+use hotset_serve::report;
+use hotset_serve::view::{Job, Shelf, Spelling, secret, serve_page, serve_shelf};
+use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::http::{Page, Server};
-use crate::report;
-use shelf::Shelf;
+use crate::formats::all_formats;
+use crate::{select, shell};
 
 /// Show results in the browser, or browse directories of results and traces; served to the local user only
 #[derive(Args)]
@@ -54,7 +46,7 @@ impl View {
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let cannot = |error| Failure::Work(format!("--port: cannot listen at {wanted}: {error}"));
         let shelf = match self.files.iter().any(|path| path.is_dir()) {
-            true => Some(Shelf::new(&self.files)?),
+            true => Some(self.shelf()?),
             false => None,
         };
         let mut rows = Results::default();
@@ -65,19 +57,15 @@ impl View {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|error| Failure::Work(format!("cannot wait for signals: {error}")))?;
         let secret = secret().map_err(|error| Failure::Work(format!("cannot draw a secret address: {error}")))?;
-        let address = format!("http://{}/{secret}/", server.address());
-        let missing = "expected the whole address that hotset has printed\n";
-        let below = format!("/{secret}/");
         let served = match shelf.clone() {
-            Some(shelf) => server
-                .with_changes()
-                .serve(missing, move |asked| asked.path.strip_prefix(&below).and_then(|path| shelf.page(path, asked))),
+            Some(shelf) => serve_shelf(server, &secret, shelf),
             None => {
-                let page = bytes::Bytes::from(report::of_results(typed, &self.files, &rows)?);
-                server.serve(missing, move |asked| (asked.path == below).then(|| Page::html(page.clone())))
+                let reading = select::reading_of(&rows.rows);
+                let html = report::of_results(typed, &self.files, &all_formats(), &rows, reading)?;
+                serve_page(server, &secret, html)
             }
         };
-        served.map_err(cannot)?;
+        let address = served.map_err(cannot)?;
         writeln!(stdout(), "{address}   (Ctrl-C ends it)")?;
         stdout().flush()?;
         if !self.no_open {
@@ -87,13 +75,31 @@ impl View {
         shelf.iter().for_each(Shelf::end);
         Ok(())
     }
+
+    fn shelf(&self) -> Result<Shelf, Failure> {
+        let shelf = Shelf::new(&self.files, all_formats(), Arc::new(CommandLine));
+        shelf.map_err(|error| Failure::Work(error.to_string()))
+    }
 }
 
-/// A number that cannot be guessed, as text.
-fn secret() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+/// Spells commands as this command line takes them.
+struct CommandLine;
+
+impl Spelling for CommandLine {
+    fn replay(&self, job: &Job) -> String {
+        let options = [format!("--policy={}", job.schemes.join(",")), format!("--size={}", job.sizes)];
+        let ops = job.ops.map(|ops| format!("--ops={ops}"));
+        let line = ["hotset".into(), "simulate".into()].into_iter().chain(options.map(OsString::from));
+        shell::line(line.chain(ops.map(OsString::from)).chain(["--".into(), job.trace.clone().into()]))
+    }
+
+    fn show(&self, results: &Path) -> String {
+        shell::line(["hotset".as_ref(), "view".as_ref(), results.as_os_str()])
+    }
+
+    fn reading(&self, rows: &[Value]) -> Vec<String> {
+        select::reading_of(rows)
+    }
 }
 
 /// Opens the browser where there is a desktop; elsewhere the address has been printed.

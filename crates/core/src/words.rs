@@ -1,4 +1,6 @@
-//! Numbers in a readable form.
+//! Numbers and errors in a readable form.
+
+use std::io;
 
 /// Formats a number with separators between thousands: `1,234,567`.
 pub fn grouped(number: u64) -> String {
@@ -11,6 +13,17 @@ pub fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// An error of the operating system about a path, in words.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of the path is not a directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission is denied".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 #[cfg(test)]

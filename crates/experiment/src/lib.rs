@@ -1,7 +1,7 @@
 //! Experiments: a figure of a paper, repeated with traces at hand and compared with the published values.
 //!
-//! [`File`] is the experiment as a user writes it, [`Runner`] replays it, [`Comparison`] holds its policies against each
-//! other and the paper, and [`page`] is the result as the pages show it.
+//! [`File`] is the experiment as a user writes it, [`Runner`] replays it, [`Comparison`] compares its policies with
+//! each other and with the paper, and [`page`] is the result as pages show it.
 //!
 //! ```
 //! use std::path::Path;
@@ -54,4 +54,4 @@ pub use measure::Measure;
 pub use mixes::{App, Mix};
 pub use request::SweepRequest;
 pub use row::AnyRow;
-pub use run::{Opener, Replayed, Runner};
+pub use run::{OpenTrace, Replayed, Runner};

@@ -13,7 +13,7 @@ use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
-use crate::run::Opener;
+use crate::run::OpenTrace;
 
 /// Several applications as one trace.
 #[derive(Debug, Deserialize)]
@@ -134,7 +134,7 @@ impl Mix {
     }
 
     /// Opens it. `place` says where a trace lies.
-    pub(crate) fn open(&self, open: &Opener, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
+    pub(crate) fn open(&self, open: &OpenTrace, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
         let part = |app: &App| {
             let (path, open) = (place(&app.trace), Arc::clone(open));
             let open: mix::Opener = Box::new(move || Ok(open(&path)?.reader));

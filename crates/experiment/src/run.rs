@@ -15,7 +15,7 @@ use crate::mixes::Mix;
 use crate::row::AnyRow;
 
 /// Opens the trace at a path of [`File::places`] at its first request, as often as it is called.
-pub type Opener = Arc<dyn Fn(&Path) -> Result<Trace, TraceError> + Send + Sync>;
+pub type OpenTrace = Arc<dyn Fn(&Path) -> Result<Trace, TraceError> + Send + Sync>;
 
 /// The results of one trace or mix.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub struct Runner {
     /// Directory of the traces; without it, each file's own directory.
     pub traces: Option<PathBuf>,
     /// Opens traces.
-    pub open: Opener,
+    pub open: OpenTrace,
     /// Bytes of memory for holding a trace.
     pub memory_bytes: u64,
 }

@@ -42,9 +42,10 @@ const TIME: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What there is at a path.
-pub(crate) struct Page {
+pub struct Page {
     /// Its media type.
     pub kind: &'static str,
+    /// Its content.
     pub body: Bytes,
 }
 
@@ -68,7 +69,7 @@ impl Page {
 }
 
 /// The requested path.
-pub(crate) struct Asked<'a> {
+pub struct Asked<'a> {
     /// The path, as it came.
     pub path: &'a str,
     /// The text behind the question mark, unchanged.
@@ -86,7 +87,7 @@ impl Asked<'_> {
 }
 
 /// A server that listens and does not answer yet.
-pub(crate) struct Server {
+pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     runtime: Runtime,

@@ -20,13 +20,31 @@ const CRATES: &[(&str, &[&str])] = &[
     ("mount", &["core", "cache", "store"]),
     ("feed", &[]),
     ("steer", &["core", "feed"]),
-    ("python", &["core", "trace", "capture", "sim", "results", "cache"]),
+    ("experiment", &["core", "trace", "sim", "results"]),
+    ("serve", &["core", "trace", "sim", "results", "cache", "store", "mount", "feed", "steer"]),
+    ("python", &["core", "trace", "capture", "sim", "results", "cache", "experiment"]),
     ("testkit", &["core"]),
-    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "store", "mount", "feed", "steer"]),
+    (
+        "cli",
+        &[
+            "core",
+            "trace",
+            "capture",
+            "sim",
+            "results",
+            "cache",
+            "store",
+            "mount",
+            "feed",
+            "steer",
+            "experiment",
+            "serve",
+        ],
+    ),
 ];
 
 /// What only one crate may depend on.
-const KEPT: &[(&str, &str)] = &[("fuser", "mount"), ("object_store", "store")];
+const KEPT: &[(&str, &str)] = &[("fuser", "mount"), ("object_store", "store"), ("hyper", "serve")];
 
 /// The part of a manifest that matters here.
 #[derive(Deserialize)]
@@ -78,5 +96,13 @@ mod tests {
         assert_eq!(found("cache", "fuser.workspace = true\nhotset-mount.workspace = true"), 2);
         assert_eq!(found("mount", "fuser.workspace = true\nhotset-cache.workspace = true"), 0);
         assert_eq!(found("attic", ""), 1);
+    }
+
+    #[test]
+    fn python_is_built_without_mounts_and_bpf_and_the_command_without_a_server() {
+        assert_eq!(found("python", "hotset-experiment = {}\nhotset-sim = {}"), 0);
+        assert_eq!(found("python", "hotset-serve = {}\nhotset-mount = {}"), 2);
+        assert_eq!(found("experiment", "hotset-serve.workspace = true\nhotset-cache.workspace = true"), 2);
+        assert_eq!(found("cli", "hyper.workspace = true\nhotset-serve.workspace = true"), 1);
     }
 }

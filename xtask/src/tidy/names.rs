@@ -12,8 +12,14 @@ use super::Finding;
 use super::code::is_cfg_test;
 
 const POLICIES: [&str; 2] = ["crates/core/src/policies/", "crates/core/src/schemes/"];
-const HOSTS: [&str; 5] =
-    ["crates/sim/src/", "crates/cache/src/", "crates/mount/src/", "crates/steer/src/", "crates/cli/src/"];
+const HOSTS: [&str; 6] = [
+    "crates/sim/src/",
+    "crates/cache/src/",
+    "crates/mount/src/",
+    "crates/steer/src/",
+    "crates/serve/src/",
+    "crates/cli/src/",
+];
 
 /// Every name of a policy in a host's code outside of tests, and every parameter of one that it asks for.
 pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {

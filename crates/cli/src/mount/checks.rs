@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::{Failure, reason};
+use hotset_core::words::reason;
+
+use crate::failure::Failure;
 
 /// The two directories by their full paths. The rest of a killed mount at the mountpoint is removed.
 pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), Failure> {

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use hotset_serve::steering::Shown;
 use hotset_steer::{Made, Over, Report};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::shown::Shown;
 use super::words;
 use crate::failure::Failure;
 use crate::output::human;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
+use hotset_serve::steering::naming;
 use hotset_steer::{Cgroup, Gain, Hierarchy, Made, Session, Settings, SteerError, Telling, When, paired};
 use serde::Serialize;
 
@@ -16,9 +17,8 @@ use super::files::{self, Stamps};
 use super::mounted::Running;
 use crate::failure::Failure;
 use crate::output::human;
-use crate::steer::feeding::{feed, naming};
-use crate::steer::fetcher;
 use crate::steer::running::Asked;
+use crate::steer::{feed, fetcher};
 
 /// Bytes of a block of steered files, as by default in `hotset steer`.
 pub(super) const BLOCK: u64 = 65536;

@@ -16,20 +16,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotset_core::words::reason;
 use hotset_mount::{Device, mount_line, mountpoint};
 use hotset_steer::Hierarchy;
 use rustix::process::{Uid, geteuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use mounted::of_mount;
-pub(crate) use pages::{Listening, listen};
-pub(crate) use place::{Claim, Place, claim};
+pub use mounted::of_mount;
+pub use pages::Listening;
+pub use place::{Claim, Socket, claim};
 
-use crate::failure::{Failure, reason};
+use thiserror::Error;
 
 /// The server that a client connects to.
-pub(crate) trait Subject: Send + Sync {
+pub trait Subject: Send + Sync {
     /// The status.
     fn status(&self) -> Result<Value, String>;
     /// The status in the text format of Prometheus.
@@ -42,7 +43,7 @@ pub(crate) trait Subject: Send + Sync {
 
 /// Settings of a mount before and after a change.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Changed {
+pub struct Changed {
     /// Policies before and after.
     pub policy: [String; 2],
     /// Bytes of memory before and after.
@@ -59,7 +60,7 @@ pub(crate) fn told(what: &impl Serialize) -> Result<Value, String> {
 /// A client's request.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Wish {
+pub enum Wish {
     /// The status.
     Status,
     /// The learnt state of the scheme.
@@ -85,56 +86,81 @@ const LONGEST: u64 = 64 << 20;
 /// The message for clients of another user.
 const ONLY_OWNER: &str = "only root and the mounting user have access";
 
-/// Answers clients of a mount until the returned value is dropped. The mount also serves if no socket can be created.
-pub(crate) fn serve_mount(device: io::Result<Device>, subject: Arc<dyn Subject>) -> Option<Place> {
-    let served = device.and_then(|device| server::serve(place::of_mount(device), subject));
-    let explain =
-        |error| eprintln!("hotset: the mount works, but `hotset ctl` and `hotset top` cannot reach it: {error}");
-    served.map_err(explain).ok()
+/// Answers clients of the mount with this device until the returned value is dropped.
+///
+/// # Errors
+///
+/// The socket or its thread cannot be made.
+pub fn serve_mount(device: Device, subject: Arc<dyn Subject>) -> io::Result<Socket> {
+    server::serve(place::of_mount(device), subject)
 }
 
-/// Answers clients for steered directories and a control group until the returned value is dropped.
-pub(crate) fn serve_steered(steered: &[PathBuf], subject: &Arc<dyn Subject>) -> Vec<Place> {
-    let serve = |path: &PathBuf| {
-        let served = fs::metadata(path).and_then(|about| server::serve(place::of_steered(&about), subject.clone()));
-        let explain = |error| {
-            eprintln!("hotset: {} is steered, but `hotset top` cannot reach it: {error}", path.display());
-        };
-        served.map_err(explain).ok()
-    };
-    steered.iter().filter_map(serve).collect()
+/// Answers clients of a steered directory or control group until the returned value is dropped.
+///
+/// # Errors
+///
+/// Those of [`serve_mount`], and of looking at the path.
+pub fn serve_steered(path: &Path, subject: Arc<dyn Subject>) -> io::Result<Socket> {
+    server::serve(place::of_steered(&fs::metadata(path)?), subject)
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// The process of the mount has ended without unmounting.
+    #[error("the mount at {} is dead, because its process was killed; mount again to clear it", .0.display())]
+    Dead(PathBuf),
+    /// The path cannot be looked at.
+    #[error("no mount at {}: {}", .0.display(), reason(.1))]
+    Unreachable(PathBuf, io::Error),
+    /// The server serves another user.
+    #[error("the mount at {} does not answer: {ONLY_OWNER}", .0.display())]
+    Denied(PathBuf),
+    /// Nothing is mounted or steered there.
+    #[error("neither `hotset mount` nor `hotset steer` serves {}; expected a mountpoint, or a directory or control group that this user steers", .0.display())]
+    Unserved(PathBuf),
+    /// Another user's process listens in place of the mount's.
+    #[error("user {} answers for the mount at {}, but is neither root nor the mounting user", .1, .0.display())]
+    Foreign(PathBuf, u32),
+    /// The server refuses the request, for this reason.
+    #[error("{0}")]
+    Refused(String),
+    /// The connection broke, or the answer is malformed.
+    #[error("the mount at {} did not answer: {}", .0.display(), .1)]
+    Broken(PathBuf, io::Error),
 }
 
 /// Asks the server of a mountpoint, or of a directory or control group that is steered.
-pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
-    let shown = path.display();
-    let about = fs::metadata(path).or_else(|error| group(path).ok_or(error)).map_err(|error| {
-        Failure::Work(match error.raw_os_error() {
-            Some(NOT_CONNECTED | ABORTED) => {
-                format!("the mount at {shown} is dead, because its process was killed; mount again to clear it")
-            }
-            _ => format!("no mount at {shown}: {}", reason(&error)),
-        })
-    })?;
+///
+/// # Errors
+///
+/// Nothing serves the path, or the server does not answer this user.
+pub fn ask(path: &Path, wish: &Wish) -> Result<Value, AskError> {
+    let place = || path.to_owned();
+    let broken = |error| AskError::Broken(place(), error);
+    let about =
+        fs::metadata(path).or_else(|error| group(path).ok_or(error)).map_err(|error| match error.raw_os_error() {
+            Some(NOT_CONNECTED | ABORTED) => AskError::Dead(place()),
+            _ => AskError::Unreachable(place(), error),
+        })?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
-    let owner = owner(device)?.unwrap_or_else(geteuid);
+    let owner = owner(device).map_err(broken)?.unwrap_or_else(geteuid);
     let steered = |error: io::Error| {
         let mut found = [owner, Uid::ROOT].into_iter();
         found.find_map(|owner| place::connect(&place::of_steered(&about), owner).ok()).ok_or(error)
     };
-    let stream = place::connect(&place::of_mount(device), owner).or_else(steered).map_err(|error| {
-        Failure::Work(match error.kind() {
-            io::ErrorKind::PermissionDenied => format!("the mount at {shown} does not answer: {ONLY_OWNER}"),
-            _ => format!(
-                "neither `hotset mount` nor `hotset steer` serves {shown}; expected a mountpoint, or a directory or control group that this user steers"
-            ),
-        })
+    let connected = place::connect(&place::of_mount(device), owner).or_else(steered);
+    let stream = connected.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => AskError::Denied(place()),
+        _ => AskError::Unserved(place()),
     })?;
-    check_server(&stream, owner, &shown.to_string())?;
-    match exchange(stream, wish) {
-        Ok(Answer::Done(value)) => Ok(value),
-        Ok(Answer::Refused(why)) => Err(Failure::Work(why)),
-        Err(error) => Err(Failure::Work(format!("the mount at {shown} did not answer: {error}"))),
+    let server = rustix::net::sockopt::socket_peercred(&stream).map_err(|error| broken(error.into()))?.uid;
+    if !server.is_root() && server != geteuid() && server != owner {
+        return Err(AskError::Foreign(place(), server.as_raw()));
+    }
+    match exchange(stream, wish).map_err(broken)? {
+        Answer::Done(value) => Ok(value),
+        Answer::Refused(why) => Err(AskError::Refused(why)),
     }
 }
 
@@ -144,7 +170,7 @@ fn group(path: &Path) -> Option<fs::Metadata> {
 }
 
 /// Returns the status of each mount and each `hotset steer` of this user, with their paths.
-pub(crate) fn everyone() -> Vec<(String, Value)> {
+pub fn everyone() -> Vec<(String, Value)> {
     let ask = |name: String| {
         let stream = place::connect(&name, geteuid()).ok()?;
         let Ok(Answer::Done(status)) = exchange(stream, &Wish::Status) else { return None };
@@ -172,18 +198,6 @@ fn owner(device: Device) -> io::Result<Option<Uid>> {
     let line = mount_line(device)?;
     let number = line.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse().ok());
     Ok(number.map(Uid::from_raw))
-}
-
-/// Refuses a server that runs as another user than root, the asking user and the mounting user.
-fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Failure> {
-    let server = rustix::net::sockopt::socket_peercred(stream).map_err(io::Error::from)?.uid;
-    if server.is_root() || server == geteuid() || server == owner {
-        return Ok(());
-    }
-    Err(Failure::Work(format!(
-        "user {} answers for the mount at {shown}, but is neither root nor the mounting user",
-        server.as_raw()
-    )))
 }
 
 /// Errors of calls into a mount without a server. `ABORTED` is that of the first call after the server's end.

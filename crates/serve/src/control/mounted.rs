@@ -17,7 +17,7 @@ struct Mount {
 }
 
 /// What answers for a mount.
-pub(crate) fn of_mount(cache: Arc<FileCache>, store: Option<Arc<Store>>) -> Arc<dyn Subject> {
+pub fn of_mount(cache: Arc<FileCache>, store: Option<Arc<Store>>) -> Arc<dyn Subject> {
     Arc::new(Mount { cache, store })
 }
 

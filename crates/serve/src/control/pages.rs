@@ -1,31 +1,34 @@
 //! The status over HTTP.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::Subject;
-use crate::failure::Failure;
 use crate::http::{Page, Server};
 
-/// A server that was asked for by `--listen`.
-pub(crate) struct Listening(Server);
-
-/// Listens at `HOST:PORT`.
-pub(crate) fn listen(wanted: &str) -> Result<Listening, Failure> {
-    let server = Server::bind(wanted).map_err(|error| {
-        Failure::Work(format!(
-            "--listen: cannot listen at {wanted}: {error}; expected HOST:PORT of this machine, as 127.0.0.1:9400"
-        ))
-    })?;
-    Ok(Listening(server))
-}
+/// A server that listens for readers of the status.
+pub struct Listening(Server);
 
 impl Listening {
-    /// Serves `/metrics` for Prometheus and `/status` in JSON as long as the process lives, and says where.
-    pub(crate) fn serve(self, subject: Arc<dyn Subject>) -> Result<(), Failure> {
+    /// Listens at `HOST:PORT`.
+    ///
+    /// # Errors
+    ///
+    /// The address is taken, or belongs to another machine.
+    pub fn bind(wanted: &str) -> io::Result<Listening> {
+        Server::bind(wanted).map(Listening)
+    }
+
+    /// Serves `/metrics` for Prometheus and `/status` in JSON as long as the process lives, at the returned address.
+    ///
+    /// # Errors
+    ///
+    /// The thread cannot be started.
+    pub fn serve(self, subject: Arc<dyn Subject>) -> io::Result<SocketAddr> {
         let address = self.0.address();
         self.0.serve("there is /metrics and /status\n", move |asked| page(asked.path, subject.as_ref()))?;
-        eprintln!("hotset: http://{address}/metrics and http://{address}/status tell how it goes");
-        Ok(())
+        Ok(address)
     }
 }
 

@@ -18,15 +18,15 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::process::{Uid, geteuid};
 
 /// A socket that listens under a name. The name goes when this does.
-pub(crate) struct Place {
+pub struct Socket {
     folder: OwnedFd,
     name: String,
     inode: u64,
 }
 
-impl Place {
+impl Socket {
     /// Listens under a name. A former owner of the name has ended.
-    pub fn take(name: String) -> io::Result<(Place, UnixListener)> {
+    pub(super) fn take(name: String) -> io::Result<(Socket, UnixListener)> {
         let folder = own_folder()?;
         rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
         match rustix::fs::unlinkat(&folder, &name, AtFlags::empty()) {
@@ -37,11 +37,11 @@ impl Place {
         rustix::fs::chmodat(&folder, &name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
         let inode = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino;
         rustix::fs::flock(&folder, FlockOperation::Unlock)?;
-        Ok((Place { folder, name, inode }, listener))
+        Ok((Socket { folder, name, inode }, listener))
     }
 }
 
-impl Drop for Place {
+impl Drop for Socket {
     /// The next mount of the same number may have the name already. A file that cannot be removed is taken over by that
     /// mount.
     fn drop(&mut self) {
@@ -54,7 +54,7 @@ impl Drop for Place {
 }
 
 /// A name that no other process has while this lives.
-pub(crate) struct Claim {
+pub struct Claim {
     folder: OwnedFd,
     name: String,
     _lock: OwnedFd,
@@ -62,7 +62,7 @@ pub(crate) struct Claim {
 
 /// Claims the directory or control group with these attributes among those who steer as this user; `None` if another
 /// one has it.
-pub(crate) fn claim(about: &Metadata) -> io::Result<Option<Claim>> {
+pub fn claim(about: &Metadata) -> io::Result<Option<Claim>> {
     let (folder, name) = (own_folder()?, &format!("steer-{}-{}", about.dev(), about.ino()));
     loop {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;

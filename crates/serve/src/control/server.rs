@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::place::Place;
+use super::place::Socket;
 use super::{Answer, ONLY_OWNER, Subject, Wish};
 
 /// Clients at once.
@@ -23,8 +23,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers clients of `hotset ctl` and `hotset top` as long as the process lives; they find it under this name as long
 /// as what is returned does.
-pub(super) fn serve(name: String, subject: Arc<dyn Subject>) -> io::Result<Place> {
-    let (place, listener) = Place::take(name)?;
+pub(super) fn serve(name: String, subject: Arc<dyn Subject>) -> io::Result<Socket> {
+    let (place, listener) = Socket::take(name)?;
     thread::Builder::new().name("control".to_owned()).spawn(move || accept(&listener, &subject))?;
     Ok(place)
 }

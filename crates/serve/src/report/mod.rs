@@ -8,18 +8,15 @@
 mod trace_file;
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use hotset_results as results;
 use hotset_sim::results::SeriesRow;
+use hotset_trace::Format;
 use serde::{Deserialize, Serialize};
 
-use crate::destination::Destination;
-use crate::failure::Failure;
-use crate::select;
 use trace_file::TraceFile;
 
 /// The page, with [`MARK`] where the data goes.
@@ -34,48 +31,17 @@ const MARK: &str = "@HOTSET_REPORT@";
 /// Version of the data's schema (`docs/guide/look-at-results.md`).
 const VERSION: u32 = 1;
 
-/// The option of every command that writes a report.
-#[derive(Args)]
-pub(crate) struct ReportArgs {
-    /// Write a self-contained HTML report that any browser can open offline
-    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
-    report: Option<PathBuf>,
-}
-
-impl ReportArgs {
-    /// True if a page is to be written.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.report.is_some()
-    }
-
-    /// Makes sure, before the work begins, that the page can be written and is none of `inputs`.
-    pub(crate) fn prepare(&self, inputs: &[PathBuf]) -> Result<Option<Page>, Failure> {
-        let Some(path) = &self.report else { return Ok(None) };
-        if path == Path::new("-") {
-            let message = "--report -: a page is not written to standard output; expected the name of a file";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        Ok(Some(Page { destination: Destination::new(path, inputs)?, inputs: inputs.to_vec() }))
-    }
-}
-
-/// A page to be written.
-pub(crate) struct Page {
-    destination: Destination,
-    inputs: Vec<PathBuf>,
-}
-
 /// The content of a page made by `simulate`, `curve` or `experiment`.
 #[derive(Serialize)]
-pub(crate) struct Rows<'a, R: Serialize> {
+pub struct Rows<'a, R: Serialize> {
     /// The rows, as `--json` writes them.
-    pub(crate) rows: &'a [R],
+    pub rows: &'a [R],
     /// What happened in one stretch of time after another, as `--series` writes it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(crate) series: &'a [SeriesRow],
+    pub series: &'a [SeriesRow],
     /// The options with which other commands read the trace as this one did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) reading: Vec<String>,
+    pub reading: Vec<String>,
 }
 
 /// The content of a page of results that were written before.
@@ -90,9 +56,20 @@ struct Results<'a> {
     reading: Vec<String>,
 }
 
-/// The page of the rows that were read from `files`; `command` is the line that shows it.
-pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &results::Results) -> Result<String, Failure> {
-    page(command, &[], Results { results: told(files), rows, reading: select::reading_of(&rows.rows) })
+/// The page of the rows that were read from `files`. `command` is the line that shows it, and `reading` the options
+/// with which commands read the traces as these rows were.
+///
+/// # Errors
+///
+/// Those of [`page`].
+pub fn of_results(
+    command: &str,
+    files: &[PathBuf],
+    formats: &[Format],
+    rows: &results::Results,
+    reading: Vec<String>,
+) -> serde_json::Result<String> {
+    page(command, &[], formats, Results { results: files_of(files, formats), rows, reading })
 }
 
 #[derive(Serialize)]
@@ -105,16 +82,19 @@ struct Data<'a, C: Serialize> {
     content: C,
 }
 
-impl Page {
-    /// Writes the page; `command` is the line that made it.
-    pub(crate) fn write(self, command: &str, content: impl Serialize) -> Result<(), Failure> {
-        let page = page(command, &self.inputs, content)?;
-        self.destination.write(|file, _| Ok(file.write_all(page.as_bytes())?))
-    }
-}
-
-fn page(command: &str, traces: &[PathBuf], content: impl Serialize) -> Result<String, Failure> {
-    let data = Data { version: VERSION, hotset: env!("CARGO_PKG_VERSION"), command, traces: told(traces), content };
+/// The page of these contents, made from these traces in one of `formats`. `command` is the line that made it.
+///
+/// # Errors
+///
+/// The content is not JSON, because a key of a map is not text.
+pub fn page(
+    command: &str,
+    traces: &[PathBuf],
+    formats: &[Format],
+    content: impl Serialize,
+) -> serde_json::Result<String> {
+    let traces = files_of(traces, formats);
+    let data = Data { version: VERSION, hotset: env!("CARGO_PKG_VERSION"), command, traces, content };
     Ok(filled(TEMPLATE, &serde_json::to_string(&data)?))
 }
 
@@ -139,12 +119,12 @@ struct Begin {
 
 /// The page of a report that was written before; `None` if the file is none of this version. Only its data is taken:
 /// the script is our own.
-pub(crate) fn again(path: &Path) -> Option<String> {
+pub fn again(path: &Path) -> Option<String> {
     data(path).map(|json| filled(TEMPLATE, &json))
 }
 
 /// True if the file is a report of this version.
-pub(crate) fn is_report(path: &Path) -> bool {
+pub fn is_report(path: &Path) -> bool {
     data(path).is_some()
 }
 
@@ -164,8 +144,8 @@ fn data(path: &Path) -> Option<String> {
     (begin.version == VERSION && !begin.command.is_empty()).then(|| json.to_owned())
 }
 
-fn told(files: &[PathBuf]) -> Vec<TraceFile> {
-    files.iter().map(|path| TraceFile::of(path)).collect()
+fn files_of(paths: &[PathBuf], formats: &[Format]) -> Vec<TraceFile> {
+    paths.iter().map(|path| TraceFile::of(path, formats)).collect()
 }
 
 /// The page with this JSON in it. Outside of strings JSON has none of the three characters, so escaping them changes no

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use hotset_trace::Format;
 use hotset_trace::formats::split_prefix;
 use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3Default;
-
-use crate::formats::all_formats;
 
 /// A trace as it was named, and what its file holds.
 #[derive(Serialize)]
@@ -28,8 +27,8 @@ struct Content {
 }
 
 impl TraceFile {
-    pub fn of(path: &Path) -> TraceFile {
-        let (_, file) = split_prefix(path, &all_formats());
+    pub fn of(path: &Path, formats: &[Format]) -> TraceFile {
+        let (_, file) = split_prefix(path, formats);
         TraceFile { name: path.display().to_string(), content: Content::of(&file) }
     }
 }
@@ -52,6 +51,8 @@ impl Content {
 
 #[cfg(test)]
 mod tests {
+    use hotset_trace::formats::BUILTIN;
+
     use super::*;
 
     #[test]
@@ -60,11 +61,14 @@ mod tests {
         let path = folder.path().join("t.ids");
         std::fs::write(&path, "").unwrap();
         // The hash of nothing, as published with the algorithm.
-        let told = serde_json::to_value(TraceFile::of(&path)).unwrap();
+        let told = serde_json::to_value(TraceFile::of(&path, &BUILTIN)).unwrap();
         assert_eq!((&told["bytes"], &told["xxh3"]), (&0.into(), &"2d06800538d394c2".into()));
         let named = Path::new("ids:").join(path.strip_prefix("/").unwrap());
-        let with_format = serde_json::to_value(TraceFile::of(&named)).unwrap();
+        let with_format = serde_json::to_value(TraceFile::of(&named, &BUILTIN)).unwrap();
         assert_eq!((&with_format["bytes"], &with_format["xxh3"]), (&told["bytes"], &told["xxh3"]));
-        assert_eq!(serde_json::to_value(TraceFile::of(Path::new("-"))).unwrap(), serde_json::json!({ "name": "-" }));
+        assert_eq!(
+            serde_json::to_value(TraceFile::of(Path::new("-"), &BUILTIN)).unwrap(),
+            serde_json::json!({ "name": "-" })
+        );
     }
 }

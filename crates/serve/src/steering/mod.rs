@@ -1,64 +1,57 @@
-//! The state of steering while it runs: for `hotset top`, and as metrics.
+//! Steering that is shown while it runs, for `hotset top` and as metrics; and a mount whose pages a policy decides.
 
-use std::path::PathBuf;
+mod feeding;
+mod mount;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hotset_mount::Device;
 use hotset_steer::{Directories, Ground, Over, PAGE, Report, Session, State, SteerError};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::control::metrics::{line, metric};
-use crate::control::{self, Changed, Listening, Place, Subject, told};
-use crate::failure::Failure;
+use crate::control::{Changed, Socket, Subject, told};
+
+pub use feeding::{feed, naming};
+pub use mount::{MountFiles, PrepareError, Prepared, Steering};
 
 /// The largest age of a shown state.
 const OFTEN: Duration = Duration::from_secs(1);
 
 /// A session whose state is shown.
-pub(crate) struct Shown<G = Directories> {
+pub struct Shown<G = Directories> {
+    /// The session.
     pub session: Session<G>,
     status: Arc<Steered>,
     told: Instant,
     /// Where clients reach it.
-    _places: Vec<Place>,
-}
-
-impl Shown {
-    /// From now on clients are answered that ask for the directories or the control group.
-    pub fn new(session: Session, listening: Option<Listening>) -> Result<Shown, Failure> {
-        let report = session.report();
-        let steered: Vec<PathBuf> = report.directories.iter().chain(&report.cgroup).cloned().collect();
-        Shown::at(session, "end `hotset steer` and begin it anew", listening, |subject| {
-            control::serve_steered(&steered, subject)
-        })
-    }
+    sockets: Vec<Socket>,
 }
 
 impl<G: Ground> Shown<G> {
-    /// The same for clients that ask for the mount with this device.
-    pub fn of_mount(session: Session<G>, device: Device, listening: Option<Listening>) -> Result<Shown<G>, Failure> {
-        Shown::at(session, "unmount and mount anew", listening, |subject| {
-            control::serve_mount(Ok(device), subject.clone()).into_iter().collect()
-        })
-    }
-
-    fn at(
-        session: Session<G>,
-        anew: &'static str,
-        listening: Option<Listening>,
-        serve: impl FnOnce(&Arc<dyn Subject>) -> Vec<Place>,
-    ) -> Result<Shown<G>, Failure> {
+    /// Publishes the state of a session. `anew` says how its settings are changed.
+    pub fn new(session: Session<G>, anew: &'static str) -> Shown<G> {
         let now = Status { report: session.report(), given_up: None };
         let status = Arc::new(Steered { now: Mutex::new(now), anew });
-        let subject: Arc<dyn Subject> = status.clone();
-        let places = serve(&subject);
-        listening.map_or(Ok(()), |listening| listening.serve(subject))?;
-        Ok(Shown { session, status, told: Instant::now(), _places: places })
+        Shown { session, status, told: Instant::now(), sockets: Vec::new() }
+    }
+
+    /// What answers clients.
+    pub fn subject(&self) -> Arc<dyn Subject> {
+        self.status.clone()
+    }
+
+    /// Keeps a socket for as long as the session lasts.
+    pub fn keep(&mut self, socket: Socket) {
+        self.sockets.push(socket);
     }
 
     /// A step of the session, whose state is published at intervals.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::step`].
     pub fn step(&mut self, timeout: Duration) -> Result<Option<Over>, SteerError> {
         let over = self.session.step(timeout)?;
         if self.told.elapsed() >= OFTEN {

@@ -1,7 +1,7 @@
 //! A mount of which the kernel keeps the pages that a policy says: where mount and steering meet.
 
 use std::collections::HashMap;
-use std::io::{self, Write, stderr};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,22 +13,20 @@ use std::time::Duration;
 use hotset_core::classify::Rules;
 use hotset_core::policy::PolicySpec;
 use hotset_feed::{Feed, FileId};
-use hotset_mount::{AppBy, Change, Dropper, Mounted, device_at};
+use hotset_mount::{AppBy, Change, Device, Dropper, Mounted};
 use hotset_steer::{
     Actuator, Advice, Changes, Found, Ground, PAGE, Report, Session, Settings, SteerError, Telling, When, check,
 };
 
-use crate::control::Listening;
-use crate::failure::Failure;
-use crate::steer::feeding::{feed, naming};
-use crate::steer::shown::Shown;
-use crate::steer::words;
+use thiserror::Error;
+
+use super::{Shown, naming};
 
 /// So long it is waited for events before the end is noticed.
 const STEP: Duration = Duration::from_millis(100);
 
 /// All that is needed before there is a mount.
-pub(super) struct Prepared {
+pub struct Prepared {
     settings: Settings,
     telling: Telling,
     feed: Box<dyn Feed>,
@@ -36,9 +34,24 @@ pub(super) struct Prepared {
     told: Receiver<Change>,
 }
 
+/// Why a mount cannot be steered.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    /// The policy or its settings do not allow it.
+    #[error(transparent)]
+    Settings(#[from] SteerError),
+    /// The kernel does not report reads, for this reason.
+    #[error("{0}")]
+    NoFeed(String),
+}
+
 impl Prepared {
-    /// Finds out whether the policy can decide about the pages of a mount at `mountpoint`, and whether the kernel
-    /// reports the reads there.
+    /// Finds out whether the policy can decide about the pages of a mount at `mountpoint`, with this much memory and
+    /// blocks of `block` bytes, and whether the kernel reports the reads there, which `feed` opens.
+    ///
+    /// # Errors
+    ///
+    /// One of both is not so.
     pub fn new(
         policy: &PolicySpec,
         memory: u64,
@@ -46,7 +59,8 @@ impl Prepared {
         mountpoint: &Path,
         rules: Option<Rules>,
         by: AppBy,
-    ) -> Result<Prepared, Failure> {
+        feed: impl FnOnce() -> Result<Box<dyn Feed>, String>,
+    ) -> Result<Prepared, PrepareError> {
         let settings = Settings {
             policy: policy.clone(),
             block,
@@ -57,66 +71,62 @@ impl Prepared {
             fetcher: Vec::new(),
         };
         check(&settings, Telling { rules: rules.clone(), naming: naming(policy, by) })?;
-        let feed = feed(policy, block, false).map_err(|why| {
-            Failure::Work(format!(
-                "--mode steered needs reports of reads from the kernel, but {why}; --mode strict does not need them"
-            ))
-        })?;
+        let feed = feed().map_err(PrepareError::NoFeed)?;
         let (tell, told) = channel();
         Ok(Prepared { settings, telling: Telling { rules, naming: naming(policy, by) }, feed, tell, told })
     }
 
-    /// The receiver of file names.
+    /// Where the mount reports the names of files to.
     pub fn told(&self) -> Sender<Change> {
         self.tell.clone()
     }
 
-    /// Begins to decide about a mount of `source`, which need not answer yet.
-    pub fn start(self, mounted: &Mounted, source: &Path, listening: Option<Listening>) -> Result<Steering, Failure> {
-        let mountpoint = self.settings.directories[0].clone();
-        let device = device_at(&mountpoint)
-            .map_err(|error| Failure::Work(format!("cannot look at {}: {error}", mountpoint.display())))?;
-        let files = Files {
+    /// A session about a mount of `source` with this device. The mount need not answer yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::on`].
+    pub fn session(self, mounted: &Mounted, device: Device, source: &Path) -> Result<Session<MountFiles>, SteerError> {
+        let files = MountFiles {
             device: FileId::from_stat(rustix::fs::makedev(device.0, device.1), 0).device,
             source: source.to_owned(),
-            mountpoint,
+            mountpoint: self.settings.directories[0].clone(),
             told: self.told,
             files: HashMap::new(),
             dropper: mounted.dropper(),
             advice: Advice::default(),
         };
-        let shown = Shown::of_mount(Session::on(files, self.settings, self.telling, self.feed)?, device, listening)?;
-        let asked = Arc::new(AtomicBool::new(false));
-        let end = asked.clone();
-        let thread = thread::spawn(move || steer(shown, &end));
-        Ok(Steering { thread, asked })
+        Session::on(files, self.settings, self.telling, self.feed)
     }
 }
 
 /// A thread that decides.
-pub(super) struct Steering {
+pub struct Steering {
     thread: JoinHandle<Option<Report>>,
     asked: Arc<AtomicBool>,
 }
 
 impl Steering {
-    /// Ends it, and prints a summary if the terminal is open.
-    pub fn finish(self, is_silent: bool) -> Result<(), Failure> {
+    /// Begins to decide. An error ends it: the mount serves on, and the kernel keeps what it likes. `failed` is called
+    /// with the error.
+    pub fn start(shown: Shown<MountFiles>, failed: impl FnOnce(&SteerError) + Send + 'static) -> Steering {
+        let asked = Arc::new(AtomicBool::new(false));
+        let end = asked.clone();
+        let thread = thread::spawn(move || steer(shown, &end, failed));
+        Steering { thread, asked }
+    }
+
+    /// Ends it. Gives a summary, unless it has ended with an error or a panic.
+    pub fn finish(self) -> Option<Report> {
         self.asked.store(true, Ordering::Relaxed);
-        // A thread that has panicked has said so.
-        let report = self.thread.join().ok().flatten().filter(|_| !is_silent);
-        for line in report.iter().flat_map(words::lines) {
-            writeln!(stderr(), "hotset: {line}")?;
-        }
-        Ok(())
+        self.thread.join().ok().flatten()
     }
 }
 
-fn steer(mut shown: Shown<Files>, asked: &AtomicBool) -> Option<Report> {
+fn steer(mut shown: Shown<MountFiles>, asked: &AtomicBool, failed: impl FnOnce(&SteerError)) -> Option<Report> {
     while !asked.load(Ordering::Relaxed) {
         if let Err(error) = shown.step(STEP) {
-            // The mount serves on, and the kernel keeps what it likes.
-            let _ = writeln!(stderr(), "hotset: {error}; the mount continues without steering");
+            failed(&error);
             shown.give_up(&error.to_string());
             return None;
         }
@@ -125,7 +135,7 @@ fn steer(mut shown: Shown<Files>, asked: &AtomicBool) -> Option<Report> {
 }
 
 /// The files of a mount, as the mount reports them.
-struct Files {
+pub struct MountFiles {
     device: u64,
     source: PathBuf,
     mountpoint: PathBuf,
@@ -136,7 +146,7 @@ struct Files {
     advice: Advice,
 }
 
-impl Files {
+impl MountFiles {
     fn id(&self, inode: u64) -> FileId {
         FileId { device: self.device, inode }
     }
@@ -155,7 +165,7 @@ impl Files {
     }
 }
 
-impl Actuator for Files {
+impl Actuator for MountFiles {
     fn drop(&mut self, file: FileId, pages: Range<u64>) -> io::Result<()> {
         self.dropper.drop_bytes(file.inode, pages.start * PAGE..pages.end * PAGE)
     }
@@ -165,7 +175,7 @@ impl Actuator for Files {
     }
 }
 
-impl Ground for Files {
+impl Ground for MountFiles {
     fn device(&self) -> Option<u64> {
         Some(self.device)
     }

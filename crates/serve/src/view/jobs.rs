@@ -1,44 +1,115 @@
-//! Replays that the page requests, one after another: each scheme is a separate `hotset simulate`, so that rows arrive
-//! scheme by scheme, and a replay can be ended at any time.
+//! Replays that the page requests, one after another on a thread. A job replays scheme by scheme, so that rows arrive
+//! meanwhile and a scheme that cannot run does not keep the others from running. It can be stopped at any time.
 
+use std::any::Any;
 use std::collections::VecDeque;
-use std::env;
-use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::{io, thread};
 
+use hotset_cache::machine;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
-use hotset_sim::sweep::SIZES;
+use hotset_sim::select::{Filter, Ops, Selection};
+use hotset_sim::sweep::{Rows, SIZES, Sweep};
+use hotset_sim::{Options, SimError, Watch};
+use hotset_trace::{Format, OpenOptions};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::shell;
+use super::Spelling;
 
-/// Replays that are remembered, those that wait included.
+/// Jobs that are remembered, those that wait included.
 const MOST: usize = 16;
 
-/// Schemes of a replay.
+/// Schemes of a job.
 const MOST_SCHEMES: usize = 100;
 
-/// Rows of a replay.
+/// Rows of a job.
 const MOST_ROWS: usize = 20_000;
 
-/// Bytes of what a scheme says beside its rows.
-const LONGEST_WORDS: u64 = 64 << 10;
-
-/// The requested replay.
-pub(super) struct Wanted {
+/// A replay of a trace under schemes at sizes.
+#[derive(Clone)]
+pub struct Job {
+    /// The trace.
     pub trace: PathBuf,
-    pub policies: String,
+    /// The schemes, as specs.
+    pub schemes: Vec<String>,
+    /// The sizes, separated by commas.
     pub sizes: String,
-    pub ops: String,
+    /// The operations whose requests are replayed; `None` for all.
+    pub ops: Option<Ops>,
 }
 
-/// How far a replay is.
+impl Job {
+    /// Reads the words of a request: schemes and sizes separated by commas, and `all`, `reads` or `writes`.
+    pub(super) fn parse(trace: PathBuf, schemes: &str, sizes: &str, ops: &str) -> Result<Job, String> {
+        let wrong = |what: &str, text: &str, error: SpecError| format!("{what}: {}", error.render(text));
+        let specs = PolicySpec::parse_list(schemes).or_else(|error| {
+            // A trace of memory has other schemes.
+            PolicySpec::parse_paging_list(schemes).map_err(|_| wrong("schemes", schemes, error))
+        })?;
+        let sizes = if sizes.trim().is_empty() { SIZES } else { sizes };
+        SizeSpec::parse(sizes).map_err(|error| wrong("sizes", sizes, error))?;
+        let ops = match ops {
+            "" | "all" => None,
+            "reads" | "writes" => Some(Ops::parse(ops)?),
+            other => return Err(format!("requests: found {other:?}; expected all, reads or writes")),
+        };
+        if specs.len() > MOST_SCHEMES {
+            return Err(format!("schemes: {} are asked for; expected {MOST_SCHEMES} at most", specs.len()));
+        }
+        Ok(Job { trace, schemes: specs.iter().map(ToString::to_string).collect(), sizes: sizes.to_owned(), ops })
+    }
+
+    /// The rows of one of the schemes, or why it has none.
+    fn replay(&self, scheme: &str, formats: &[Format], watch: &Watch) -> Result<Vec<Value>, String> {
+        let open = || hotset_trace::open(&self.trace, formats, &OpenOptions::default());
+        let of_memory = open().map_err(|error| error.to_string())?.reader.memory().is_some();
+        let policies = match of_memory {
+            true => PolicySpec::parse_paging_list(scheme),
+            false => PolicySpec::parse_list(scheme),
+        };
+        let wrong_size = |error: SpecError| format!("sizes: {}", error.render(&self.sizes));
+        let sweep = Sweep {
+            of_memory,
+            options: Options { memory_bytes: machine::budget(), ..Options::default() },
+            selection: Selection { only: Filter { ops: self.ops, ..Filter::default() }, ..Selection::default() },
+            bounds: true,
+            ..Sweep::new(
+                policies.map_err(|error| format!("schemes: {}", error.render(scheme)))?,
+                SizeSpec::parse(&self.sizes).map_err(wrong_size)?,
+            )
+        };
+        let swept = sweep.run(&self.trace.display().to_string(), open, watch).map_err(|error| match error {
+            SimError::Sizes(error) => wrong_size(error),
+            error => error.to_string(),
+        })?;
+        let rows = match &swept.rows {
+            Rows::Cache(rows) => rows.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>(),
+            Rows::Memory(rows) => rows.iter().map(serde_json::to_value).collect(),
+        };
+        rows.map_err(|error| error.to_string())
+    }
+
+    /// The same. A panic of the replay is an error of the scheme.
+    fn replay_caught(&self, scheme: &str, formats: &[Format], watch: &Watch) -> Result<Vec<Value>, String> {
+        let replay = AssertUnwindSafe(|| self.replay(scheme, formats, watch));
+        panic::catch_unwind(replay).unwrap_or_else(|panic| match watch.is_stopped() {
+            true => Ok(Vec::new()),
+            false => Err(format!("{scheme}: the replay has panicked, which is a bug in hotset: {}", text_of(&*panic))),
+        })
+    }
+}
+
+/// The message of a panic.
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// How far a job is.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
@@ -48,22 +119,21 @@ enum State {
     Stopped,
 }
 
-struct Run {
+/// A job that was accepted.
+struct Entry {
     number: u64,
     state: State,
-    trace: PathBuf,
-    options: Vec<String>,
-    schemes: Vec<String>,
+    job: Arc<Job>,
     /// Schemes whose rows are all there, or that have failed.
     done: usize,
     rows: Vec<Value>,
-    /// What schemes said beside their rows, each once.
+    /// Remarks on the trace and errors of schemes, each line once.
     words: Vec<String>,
 }
 
-/// A replay as the page sees it.
+/// A job as the page sees it.
 #[derive(Serialize)]
-pub(super) struct Told<'a> {
+pub(super) struct Status<'a> {
     number: u64,
     state: State,
     command: String,
@@ -77,204 +147,166 @@ pub(super) struct Told<'a> {
 
 #[derive(Default)]
 struct Shared {
-    runs: VecDeque<Run>,
+    entries: VecDeque<Entry>,
     next: u64,
-    /// The process that is at work, and what for.
-    working: Option<(u64, Child)>,
+    /// The job that is at work, and what stops it.
+    working: Option<(u64, Arc<Watch>)>,
     is_over: bool,
 }
 
-/// All replays. What works on them ends with [`Runs::end`].
+/// All jobs. The thread that works on them ends with [`Jobs::end`].
 #[derive(Clone, Default)]
-pub(super) struct Runs(Arc<(Mutex<Shared>, Condvar)>);
+pub(super) struct Jobs(Arc<(Mutex<Shared>, Condvar)>);
 
-impl Runs {
-    /// Starts working in a separate thread.
-    pub fn start() -> std::io::Result<Runs> {
-        let runs = Runs::default();
-        let own = runs.clone();
-        thread::Builder::new().name("replays".to_owned()).spawn(move || own.work())?;
-        Ok(runs)
+impl Jobs {
+    /// Starts working in a separate thread, on traces in these formats.
+    pub fn start(formats: Vec<Format>) -> io::Result<Jobs> {
+        let jobs = Jobs::default();
+        let own = jobs.clone();
+        thread::Builder::new().name("replays".to_owned()).spawn(move || own.work(&formats))?;
+        Ok(jobs)
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has something replayed; gives its number, or says why not.
-    pub fn add(&self, wanted: Wanted) -> Result<u64, String> {
-        let Wanted { trace, policies, sizes, ops } = wanted;
-        let said = |option: &str, text: &str, error: SpecError| format!("{option}: {}", error.render(text));
-        let specs = PolicySpec::parse_list(&policies).or_else(|error| {
-            // A trace of memory has other schemes.
-            PolicySpec::parse_paging_list(&policies).map_err(|_| said("schemes", &policies, error))
-        })?;
-        let sizes = if sizes.trim().is_empty() { SIZES.to_owned() } else { sizes };
-        SizeSpec::parse(&sizes).map_err(|error| said("sizes", &sizes, error))?;
-        let ops = match ops.as_str() {
-            "" | "all" => None,
-            "reads" | "writes" => Some(format!("--ops={ops}")),
-            other => return Err(format!("requests: found {other:?}; expected all, reads or writes")),
-        };
-        if specs.len() > MOST_SCHEMES {
-            return Err(format!("schemes: {} are asked for; expected {MOST_SCHEMES} at most", specs.len()));
-        }
+    /// Accepts a job; gives its number, or says why not.
+    pub fn add(&self, job: Job) -> Result<u64, String> {
         let mut shared = self.lock();
-        if shared.runs.len() == MOST {
-            let ended = shared.runs.iter().position(|run| matches!(run.state, State::Done | State::Stopped));
+        if shared.entries.len() == MOST {
+            let ended = shared.entries.iter().position(|entry| matches!(entry.state, State::Done | State::Stopped));
             let ended = ended.ok_or_else(|| format!("{MOST} replays wait already: stop one of them first"))?;
-            shared.runs.remove(ended);
+            shared.entries.remove(ended);
         }
         let number = shared.next;
         shared.next += 1;
-        shared.runs.push_back(Run {
-            number,
-            state: State::Waiting,
-            trace,
-            options: [format!("--size={sizes}")].into_iter().chain(ops).collect(),
-            schemes: specs.iter().map(ToString::to_string).collect(),
-            done: 0,
-            rows: Vec::new(),
-            words: Vec::new(),
-        });
+        let (state, job) = (State::Waiting, Arc::new(job));
+        shared.entries.push_back(Entry { number, state, job, done: 0, rows: Vec::new(), words: Vec::new() });
         self.0.1.notify_all();
         Ok(number)
     }
 
-    /// Ends a replay; the rows that it has stay.
+    /// Stops a job; the rows that it has stay.
     pub fn stop(&self, number: u64) -> bool {
         let mut shared = self.lock();
-        let Some(run) = shared.find(number) else { return false };
-        if matches!(run.state, State::Waiting | State::Running) {
-            run.state = State::Stopped;
+        let Some(entry) = shared.find(number) else { return false };
+        if matches!(entry.state, State::Waiting | State::Running) {
+            entry.state = State::Stopped;
         }
-        if let Some((at_work, child)) = &mut shared.working
-            && *at_work == number
-        {
-            // One that has ended needs no end.
-            let _ = child.kill();
+        if let Some((_, watch)) = shared.working.as_ref().filter(|(at_work, _)| *at_work == number) {
+            watch.stop();
         }
         true
     }
 
-    /// Ends all of them, and their processes.
+    /// Stops all of them.
     pub fn end(&self) {
         let mut shared = self.lock();
         shared.is_over = true;
-        shared.runs.clear();
-        if let Some((_, child)) = &mut shared.working {
-            let _ = child.kill();
-        }
+        shared.entries.clear();
+        shared.working.iter().for_each(|(_, watch)| watch.stop());
         self.0.1.notify_all();
     }
 
-    /// The state of a replay, with its rows from number `from` on.
-    pub fn tell<T>(&self, number: u64, from: usize, told: impl FnOnce(&Told) -> T) -> Option<T> {
+    /// Shows `look` the state of a job, with its rows from number `from` on.
+    pub fn look<T>(
+        &self,
+        number: u64,
+        from: usize,
+        spelling: &dyn Spelling,
+        look: impl FnOnce(&Status) -> T,
+    ) -> Option<T> {
         let mut shared = self.lock();
-        let run = shared.find(number)?;
-        Some(told(&Told {
+        let entry = shared.find(number)?;
+        Some(look(&Status {
             number,
-            state: run.state,
-            command: shell::line(["hotset".into()].into_iter().chain(run.arguments(&run.schemes.join(","), &[]))),
-            schemes: run.schemes.len(),
-            done: run.done,
-            words: &run.words,
-            all_rows: run.rows.len(),
-            rows: run.rows.get(from..).unwrap_or_default(),
+            state: entry.state,
+            command: spelling.replay(&entry.job),
+            schemes: entry.job.schemes.len(),
+            done: entry.done,
+            words: &entry.words,
+            all_rows: entry.rows.len(),
+            rows: entry.rows.get(from..).unwrap_or_default(),
         }))
     }
 
     /// Replays one scheme after another until all is over.
-    fn work(&self) {
-        loop {
+    fn work(&self, formats: &[Format]) {
+        while let Some((number, job, at)) = self.next() {
+            let watch = Arc::new(Watch::default());
+            self.lock().working = Some((number, watch.clone()));
+            let replayed = job.replay_caught(&job.schemes[at], formats, &watch);
             let mut shared = self.lock();
-            let next = loop {
-                if shared.is_over {
-                    return;
-                }
-                let is_next = |run: &&mut Run| matches!(run.state, State::Waiting | State::Running);
-                match shared.runs.iter_mut().find(is_next) {
-                    Some(run) if run.done == run.schemes.len() => run.state = State::Done,
-                    Some(run) => {
-                        run.state = State::Running;
-                        break (run.number, run.arguments(&run.schemes[run.done], &["--json=-"]));
-                    }
-                    None => shared = self.0.1.wait(shared).unwrap_or_else(PoisonError::into_inner),
-                }
-            };
-            let (number, arguments) = next;
-            let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "hotset".into()));
-            command.args(arguments);
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            match command.spawn() {
-                Ok(mut child) => {
-                    let (out, err) = (child.stdout.take(), child.stderr.take());
-                    shared.working = Some((number, child));
-                    drop(shared);
-                    self.hear(number, out, err);
-                }
-                Err(error) => shared.say(number, format!("the command cannot be started: {error}")),
-            }
-            let mut shared = self.lock();
-            if let Some((_, mut child)) = shared.working.take() {
-                // It has closed its output, so it ends or was ended.
-                drop(shared);
-                let _ = child.wait();
-                shared = self.lock();
-            }
+            shared.working = None;
             // One that was stopped has not had all rows of its scheme.
-            if let Some(run) = shared.find(number)
-                && run.state == State::Running
-            {
-                run.done += 1;
+            let Some(entry) = shared.find(number).filter(|entry| entry.state == State::Running) else { continue };
+            entry.done += 1;
+            watch.remarks().iter().for_each(|remark| entry.say(remark));
+            match replayed {
+                Ok(rows) => {
+                    let left = MOST_ROWS - entry.rows.len();
+                    entry.rows.extend(rows.into_iter().take(left));
+                }
+                Err(why) => entry.say(&why),
             }
         }
     }
 
-    /// Takes in what a process says until it ends.
-    fn hear(&self, number: u64, out: Option<impl Read>, err: Option<impl Read + Send + 'static>) {
-        let words = thread::spawn(move || {
-            let mut words = String::new();
-            let Some(mut err) = err else { return words };
-            // Output that is not text is not a message of hotset; the rest is read and dropped, so that the writer does
-            // not wait.
-            let heard = err.by_ref().take(LONGEST_WORDS).read_to_string(&mut words);
-            let _ = io::copy(&mut err, &mut io::sink());
-            if heard.is_ok() { words } else { String::new() }
-        });
-        for line in out.into_iter().flat_map(|out| BufReader::new(out).lines()).map_while(Result::ok) {
-            let mut shared = self.lock();
-            let Some(run) = shared.find(number) else { break };
-            if let (Ok(row), true) = (serde_json::from_str(&line), run.rows.len() < MOST_ROWS) {
-                run.rows.push(row);
+    /// Waits for the next scheme to replay, of the job with this number; `None` when all is over.
+    fn next(&self) -> Option<(u64, Arc<Job>, usize)> {
+        let mut shared = self.lock();
+        loop {
+            if shared.is_over {
+                return None;
             }
-        }
-        for line in words.join().unwrap_or_default().lines() {
-            self.lock().say(number, line.trim_start_matches("hotset: ").trim_start_matches("error: ").to_owned());
+            let is_next = |entry: &&mut Entry| matches!(entry.state, State::Waiting | State::Running);
+            match shared.entries.iter_mut().find(is_next) {
+                Some(entry) if entry.done == entry.job.schemes.len() => entry.state = State::Done,
+                Some(entry) => {
+                    entry.state = State::Running;
+                    return Some((entry.number, entry.job.clone(), entry.done));
+                }
+                None => shared = self.0.1.wait(shared).unwrap_or_else(PoisonError::into_inner),
+            }
         }
     }
 }
 
 impl Shared {
-    fn find(&mut self, number: u64) -> Option<&mut Run> {
-        self.runs.iter_mut().find(|run| run.number == number)
+    fn find(&mut self, number: u64) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.number == number)
     }
+}
 
-    fn say(&mut self, number: u64, words: String) {
-        if let Some(run) = self.find(number)
-            && !words.is_empty()
-            && !run.words.contains(&words)
-        {
-            run.words.push(words);
+impl Entry {
+    fn say(&mut self, words: &str) {
+        for line in words.lines().filter(|line| !line.is_empty()) {
+            if self.words.iter().all(|known| known != line) {
+                self.words.push(line.to_owned());
+            }
         }
     }
 }
 
-impl Run {
-    /// The arguments that replay these schemes.
-    fn arguments(&self, schemes: &str, more: &[&str]) -> Vec<OsString> {
-        let options = self.options.iter().map(OsString::from).chain(more.iter().map(OsString::from));
-        let first = ["simulate".into(), format!("--policy={schemes}").into()];
-        first.into_iter().chain(options).chain(["--".into(), self.trace.clone().into()]).collect()
+#[cfg(test)]
+mod tests {
+    use hotset_trace::formats::BUILTIN;
+
+    use super::*;
+
+    #[test]
+    fn a_stopped_replay_unwinds_without_an_error_and_a_panic_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        let lines: String = (0..100).map(|at| format!("{},4096\n", at * 4096)).collect();
+        std::fs::write(&path, format!("offset,size\n{lines}")).unwrap();
+        let job = Job::parse(path, "lru", "10 blocks", "").unwrap();
+        let watch = Watch::default();
+        assert_eq!(job.replay_caught("lru", &BUILTIN, &watch).unwrap().len(), 1);
+        watch.stop();
+        assert_eq!(job.replay_caught("lru", &BUILTIN, &watch).unwrap().len(), 0);
+        let panic = panic::catch_unwind(|| panic!("a {}", "message")).unwrap_err();
+        assert_eq!(text_of(&*panic), "a message");
     }
 }

@@ -7,11 +7,11 @@ use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use hotset_trace::Format;
 use hotset_trace::formats::{self, Confidence};
 use hotset_trace::input::Input;
 use serde::Serialize;
 
-use crate::formats::all_formats;
 use crate::report;
 
 /// Files that are looked at.
@@ -58,13 +58,14 @@ pub(super) struct Found {
 /// Looks into files and directories, and remembers what it has seen in each file.
 pub(super) struct Library {
     roots: Vec<PathBuf>,
+    formats: Vec<Format>,
     /// The kind of a file when it had so many bytes and was changed at this time, in nanoseconds since 1970.
     seen: BTreeMap<PathBuf, ((u64, u64), Option<Item>)>,
 }
 
 impl Library {
-    pub fn new(roots: Vec<PathBuf>) -> Library {
-        Library { roots, seen: BTreeMap::new() }
+    pub fn new(roots: Vec<PathBuf>, formats: Vec<Format>) -> Library {
+        Library { roots, formats, seen: BTreeMap::new() }
     }
 
     /// All current files, by name. Unreadable files are left out, and so are those behind links and in hidden
@@ -101,7 +102,7 @@ impl Library {
         if let Some((_, item)) = self.seen.get(path).filter(|(then, _)| *then == stamp) {
             return item.clone();
         }
-        let item = recognised(path, about.len()).map(|(kind, format)| Item {
+        let item = recognised(path, about.len(), &self.formats).map(|(kind, format)| Item {
             name: self.name(path),
             kind,
             format,
@@ -131,7 +132,7 @@ fn entries(path: &Path) -> impl Iterator<Item = (DirEntry, fs::FileType)> {
 }
 
 /// The kind of a file, by its first bytes.
-fn recognised(path: &Path, bytes: u64) -> Option<(Kind, Option<&'static str>)> {
+fn recognised(path: &Path, bytes: u64, formats: &[Format]) -> Option<(Kind, Option<&'static str>)> {
     if report::is_report(path) {
         return Some((Kind::Report, None));
     }
@@ -139,8 +140,7 @@ fn recognised(path: &Path, bytes: u64) -> Option<(Kind, Option<&'static str>)> {
     if hotset_results::begin(&mut input).unwrap_or(false) {
         return Some((Kind::Results, None));
     }
-    let formats = all_formats();
-    let (format, confidence) = formats::recognise(&mut input, &formats).ok()??;
+    let (format, confidence) = formats::recognise(&mut input, formats).ok()??;
     let least = if bytes < FEW { Confidence::Sure } else { Confidence::Likely };
     (confidence >= least).then_some((Kind::Trace, Some(format.name)))
 }

@@ -1,5 +1,6 @@
 //! The page of directories: what there is, what is being replayed, what runs; and what the page asks for next.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,21 +8,24 @@ use hotset_core::registry;
 use hotset_results::Results;
 use hotset_sim::advise;
 use hotset_sim::sweep::SIZES;
+use hotset_trace::Format;
 use serde::Serialize;
 
+use super::Spelling;
+use super::jobs::{Job, Jobs};
 use super::library::{Found, Item, Kind, Library};
 use super::live::Live;
-use super::runs::{Runs, Wanted};
-use crate::failure::Failure;
 use crate::http::{Asked, Page};
-use crate::{report, shell};
+use crate::report;
 
 /// Directories to choose from.
 #[derive(Clone)]
-pub(super) struct Shelf {
+pub struct Shelf {
     roots: Vec<PathBuf>,
+    formats: Vec<Format>,
+    spelling: Arc<dyn Spelling>,
     library: Arc<Mutex<Library>>,
-    runs: Runs,
+    jobs: Jobs,
     live: Live,
 }
 
@@ -54,22 +58,29 @@ struct Begun {
 const VERSION: u32 = 1;
 
 impl Shelf {
-    pub fn new(roots: &[PathBuf]) -> Result<Shelf, Failure> {
+    /// The results and traces below these directories, or in these files. `spelling` spells the commands of the pages.
+    ///
+    /// # Errors
+    ///
+    /// A root does not exist, or the thread that replays cannot be started.
+    pub fn new(roots: &[PathBuf], formats: Vec<Format>, spelling: Arc<dyn Spelling>) -> io::Result<Shelf> {
         if let Some(missing) = roots.iter().find(|root| !root.exists()) {
-            return Err(Failure::Work(format!("{}: no such file or directory", missing.display())));
+            let message = format!("{}: no such file or directory", missing.display());
+            return Err(io::Error::new(io::ErrorKind::NotFound, message));
         }
-        let runs = Runs::start().map_err(|error| Failure::Work(format!("cannot start a thread: {error}")))?;
-        let library = Arc::new(Mutex::new(Library::new(roots.to_vec())));
-        Ok(Shelf { roots: roots.to_vec(), library, runs, live: Live::default() })
+        let cannot = |error| io::Error::other(format!("cannot start a thread: {error}"));
+        let jobs = Jobs::start(formats.clone()).map_err(cannot)?;
+        let library = Arc::new(Mutex::new(Library::new(roots.to_vec(), formats.clone())));
+        Ok(Shelf { roots: roots.to_vec(), formats, spelling, library, jobs, live: Live::default() })
     }
 
     /// Ends what is being replayed.
     pub fn end(&self) {
-        self.runs.end();
+        self.jobs.end();
     }
 
     /// What there is at a path below the secret.
-    pub fn page(&self, path: &str, asked: &Asked) -> Option<Page> {
+    pub(super) fn page(&self, path: &str, asked: &Asked) -> Option<Page> {
         let number = |key: &str| asked.value(key).parse::<u64>().ok();
         match (path, asked.is_change) {
             ("", false) => Some(Page::html(report::of_directories(&self.begin()))),
@@ -77,14 +88,15 @@ impl Shelf {
             ("results", false) => Some(self.results(&asked.value("name"))),
             ("report", false) => Some(self.report(&asked.value("name"))),
             ("run", false) => {
-                self.runs.tell(number("number")?, number("from").unwrap_or(0) as usize, |told| Page::json(told))
+                let from = number("from").unwrap_or(0) as usize;
+                self.jobs.look(number("number")?, from, self.spelling.as_ref(), |status| Page::json(status))
             }
             ("live", false) => Some(self.live.tell(Page::json)),
             ("run", true) => Some(match self.run(asked) {
                 Ok(number) => Page::json(&Begun { number }),
                 Err(error) => Page::json(&Refused { error }),
             }),
-            ("stop", true) => self.runs.stop(number("number")?).then(|| Page::json(&())),
+            ("stop", true) => self.jobs.stop(number("number")?).then(|| Page::json(&())),
             _ => None,
         }
     }
@@ -115,7 +127,7 @@ impl Shelf {
         let name = asked.value("trace");
         let trace = self.find(&name, Kind::Trace).ok_or_else(|| format!("{name}: no such trace; reload the page"))?;
         let [policies, sizes, ops] = ["policies", "sizes", "ops"].map(|key| asked.value(key));
-        self.runs.add(Wanted { trace: trace.path, policies, sizes, ops })
+        self.jobs.add(Job::parse(trace.path, &policies, &sizes, &ops)?)
     }
 
     /// The page of a report.
@@ -133,11 +145,8 @@ impl Shelf {
                 self.find(name, Kind::Results).ok_or_else(|| format!("{name}: no such file; reload the page"))?;
             let mut rows = Results::default();
             rows.add(&item.path).map_err(|error| error.to_string())?;
-            let line = ["hotset".into(), "view".into(), item.path.clone().into_os_string()];
-            report::of_results(&shell::line(line), &[item.path], &rows).map_err(|failure| match failure {
-                Failure::Work(why) | Failure::Usage(why) | Failure::NotStarted(why) => why,
-                Failure::Unread | Failure::Status(_) => format!("{name}: cannot be shown"),
-            })
+            let (command, reading) = (self.spelling.show(&item.path), self.spelling.reading(&rows.rows));
+            report::of_results(&command, &[item.path], &self.formats, &rows, reading).map_err(|error| error.to_string())
         };
         match made() {
             Ok(page) => Page::html(page),
