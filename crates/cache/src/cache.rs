@@ -270,7 +270,7 @@ impl FileCache {
 
     /// Changes memory or scheme or both while the cache serves. `None` leaves one unchanged, and an error leaves all
     /// unchanged. Blocks that no longer fit are evicted in the policy's order. A scheme keeps what it has learnt if it
-    /// can take the new arguments ([`Policy::reconfigure`](hotset_core::policy::Policy::reconfigure)). Another scheme
+    /// can take the new arguments ([`Reconfigure`](hotset_core::policy::Reconfigure)). Another scheme
     /// starts without learnt state, and so does a scheme with partitions under another budget, because they depend on
     /// it. Blocks stay resident if both cut files alike. The new scheme is built before the cache is locked, so hits go
     /// on meanwhile.

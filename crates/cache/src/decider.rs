@@ -9,7 +9,8 @@ use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{
-    self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Slot, Work, block_group, file_group,
+    self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Requirements, Slot, Work,
+    block_group, file_group,
 };
 use hotset_core::request::{Op, Request};
 use hotset_core::storage::{Cost, Idle, StorageModel};
@@ -155,8 +156,8 @@ impl Decider {
         let capacity = plan.capacity()?;
         let args = plan.args();
         let mut apps = apps.to_vec();
-        let view = build(plan, &args, capacity, &apps).view()?;
-        if let Some(Profiling::Read { policy, file }) = plan.spec.entry().asks.profiling(&args, capacity) {
+        let Requirements { view, profiling, .. } = build(plan, &args, capacity, &apps).requirements()?;
+        if let Some(Profiling::Read { policy, file }) = profiling {
             hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
         }
         let hosted = Hosted::new(&build(plan, &args, capacity, &apps), |policy| {
@@ -250,17 +251,17 @@ impl Decider {
 
     /// The policy's computation that may run while requests continue.
     pub fn take_work(&mut self) -> Option<Work> {
-        self.hosted.policy.take_work()
+        self.hosted.policy.learning_mut()?.take_work()
     }
 
     /// Passes the result of a computation to the policy.
     pub fn finish_work(&mut self, done: Done) {
-        self.hosted.policy.finish_work(done);
+        self.hosted.policy.learning_mut().expect("it gave the work").finish_work(done);
     }
 
     /// Explains what the policy has learnt.
     pub fn explain(&self) -> Vec<Explanation> {
-        self.hosted.policy.explain()
+        self.hosted.policy.learning().map_or_else(Vec::new, |policy| policy.explain())
     }
 
     /// The file whose blocks have addresses with this high half.
@@ -584,7 +585,7 @@ fn pool_sizes(view: &View, policy: &dyn DynPolicy, block: u64, capacity: u32) ->
     let Some(parts) = &view.parts else { return vec![PoolSize { block, frames: capacity }] };
     let frames = |part: usize| {
         let class = parts.of_class.iter().position(|&of| usize::from(of) == part);
-        class.map_or(0, |class| policy.room(class as Class))
+        class.map_or(0, |class| policy.partitioned().map_or(u32::MAX, |policy| policy.room(class as Class)))
     };
     parts.block_bytes.iter().enumerate().map(|(part, &block)| PoolSize { block, frames: frames(part) }).collect()
 }

@@ -118,8 +118,9 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
     ) -> Result<Cache<K, V>, CacheError> {
         let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
-        let weighs = spec.entry().asks.weighs(&arguments(&spec));
-        let hosted = policy_for(&spec, room::begun_with(capacity, weighs), true)?;
+        let args = arguments(&spec);
+        let (begun, weighs) = room::begun_with(capacity, |capacity| spec.entry().requirements(&args, capacity))?;
+        let hosted = policy_for(&spec, begun, true)?;
         let room = Room::new(capacity, weighs, |entries| policy_for::<K, V>(&spec, entries, true).is_ok());
         let limit = Limit::Weight { weigh: Box::new(weigh), room };
         Ok(Cache { hosted, spec, limit, clock: watch(), lent: None, hits: 0, misses: 0 })
@@ -186,7 +187,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
                 }
                 // Before the key has its slot: an eviction may take a ghost's slot with it.
                 let told = Reference { bytes: in_32_bits(weight), ..Reference::default() };
-                if !is_there && self.hosted.policy.keeps(&told) {
+                if !is_there && self.hosted.policy.selective().is_none_or(|policy| policy.keeps(&told)) {
                     room.make(weight, &mut Kept(&mut self.hosted));
                 }
                 weight
@@ -451,10 +452,11 @@ fn policy_for<K: Hash + Eq, V>(
     }
     let args = arguments(spec);
     let build = Build { spec, args: &args, capacity, in_bytes, seed: SEED, apps: &[], costs: false, load: false };
-    if build.view()? != View::default() {
+    let requirements = build.requirements()?;
+    if requirements.view != View::default() {
         return Err(CacheError::Kinds { policy: spec.to_string() });
     }
-    let keys = spec.identities(capacity, &args).min(u64::from(capacity) * 4);
+    let keys = requirements.identities.min(u64::from(capacity) * 4);
     if keys > MOST_KEYS {
         return Err(CacheError::Keys { policy: spec.to_string(), keys, most: MOST_KEYS });
     }

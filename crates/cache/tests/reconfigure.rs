@@ -82,22 +82,13 @@ fn decided(before: &str, after: &str, halves: [&[(u32, u32)]; 2]) -> Vec<u64> {
     let [before, after] = [before, after].map(|text| spec(text).set_in(Setting::Serving));
     let apps = ["a", "b", "c"].map(App::from);
     let (old, new) = (before.args(Some(BLOCK as u64)), after.args(Some(BLOCK as u64)));
-    let setup = Setup {
-        capacity: CAPACITY,
-        slots: FILES * BLOCKS,
-        seed: 1,
-        args: &old,
-        future: None,
-        addresses: None,
-        apps: &apps,
-        weighs: false,
-        costs: false,
-    };
-    let mut policy = before.entry().asks.build(&setup).unwrap();
+    let setup = Setup { apps: &apps, ..Setup::new(&old, CAPACITY, FILES * BLOCKS, 1) };
+    let mut policy = before.entry().build(&setup).unwrap();
     let (mut hits, mut time) = (0, 0);
     let mut counts = Vec::new();
     for (half, references) in halves.into_iter().enumerate() {
         if half == 1 {
+            let policy = policy.reconfigurable().expect("a scheme that takes other arguments");
             assert!(policy.reconfigure(&old, &Setup { args: &new, ..setup.clone() }, &mut Nothing));
         }
         for &(file, block) in references {

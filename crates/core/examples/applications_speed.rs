@@ -42,17 +42,7 @@ fn run(spec: &str, trace: &[Slot]) {
     let parsed = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}"));
     let args = parsed.args(Some(4096));
     let apps: Vec<App> = (0..APPS).map(|app| App::from(format!("a{app}").as_str())).collect();
-    let setup = Setup {
-        capacity: CAPACITY,
-        slots: APPS * OWN_BLOCKS,
-        seed: 1,
-        args: &args,
-        future: None,
-        addresses: None,
-        apps: &apps,
-        weighs: false,
-        costs: false,
-    };
+    let setup = Setup { apps: &apps, ..Setup::new(&args, CAPACITY, APPS * OWN_BLOCKS, 1) };
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux forgets the most memory so far");
     let before = most_memory();
     let mut policy = parsed.build(CAPACITY, &setup).unwrap_or_else(|error| panic!("{error}"));

@@ -41,15 +41,9 @@ fn main() {
             let capacity = (footprint * percent / 100) as u32;
             let args = entry.defaults(None);
             let setup = Setup {
-                capacity,
-                slots: footprint as u32,
-                seed: 1,
-                args: &args,
                 future: Some(&future),
                 addresses: Some(&addresses),
-                apps: &[],
-                weighs: false,
-                costs: false,
+                ..Setup::new(&args, capacity, footprint as u32, 1)
             };
             let (hits, seconds) =
                 registry::visit(name, Replay { setup: &setup, trace: &trace }).expect("the name is the registry's own");
@@ -62,17 +56,8 @@ fn main() {
         }
         let bytes = |slots: u32, capacity: u32| {
             let args = entry.defaults(None);
-            let setup = Setup {
-                capacity,
-                slots,
-                seed: 1,
-                args: &args,
-                future: Some(&future),
-                addresses: Some(&addresses),
-                apps: &[],
-                weighs: false,
-                costs: false,
-            };
+            let setup =
+                Setup { future: Some(&future), addresses: Some(&addresses), ..Setup::new(&args, capacity, slots, 1) };
             registry::visit(name, Weigh(&setup)).expect("the name is the registry's own") as f64
         };
         // Powers of two, because rings and tables are rounded up to them.

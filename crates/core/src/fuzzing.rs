@@ -88,20 +88,10 @@ fn run(spec: &PolicySpec) {
     for capacity in CAPACITIES {
         for block_bytes in [None, Some(4096)] {
             let args = spec.args(block_bytes);
-            let view = spec.entry().asks.view(&args, capacity);
-            let setup = Setup {
-                capacity,
-                slots: SLOTS,
-                seed: 1,
-                args: &args,
-                future: None,
-                addresses: None,
-                apps: &[],
-                weighs: false,
-                costs: false,
-            };
-            let (Ok(view), Ok(mut policy)) = (view, spec.entry().asks.build(&setup)) else { continue };
-            let classes = view.rules.map_or(1, |rules| rules.classes().len() as u32);
+            let (entry, setup) = (spec.entry(), Setup::new(&args, capacity, SLOTS, 1));
+            let requirements = entry.requirements(&args, capacity);
+            let (Ok(requirements), Ok(mut policy)) = (requirements, entry.build(&setup)) else { continue };
+            let classes = requirements.view.rules.map_or(1, |rules| rules.classes().len() as u32);
             for time in 0..300 {
                 let slot = time * 7 % SLOTS;
                 let reference = Reference {

@@ -26,9 +26,7 @@
 //!
 //! let spec = PolicySpec::parse("lru")?;
 //! let args = spec.args(None);
-//! let (future, addresses, apps, weighs, costs) = (None, None, &[], false, false);
-//! let setup = Setup { capacity: 2, slots: 3, seed: 1, args: &args, future, addresses, apps, weighs, costs };
-//! let mut policy = spec.entry().asks.build(&setup)?;
+//! let mut policy = spec.entry().build(&Setup::new(&args, 2, 3, 1))?;
 //!
 //! let mut host = Host::default();
 //! let outcomes = [0, 1, 0, 2].map(|slot| policy.access(slot, Reference::default(), &mut host));

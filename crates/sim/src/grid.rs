@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use hotset_core::host::room::Room;
-use hotset_core::policy::dynamic::Boxed;
-use hotset_core::policy::{Args, Entry, Explanation, Future, Policy, Setup, Told};
-use hotset_core::registry::{self, Visitor};
+use hotset_core::policy::{Args, Capabilities, Entry, Explanation, Future, Policy, Setup, Told};
+use hotset_core::registry::{self, Boxed, Visitor};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 use rayon::prelude::*;
@@ -36,7 +35,7 @@ use crate::engine::{Ended, Tally};
 /// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must
 /// be kept.
 pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
-    entry.asks.view(args, 1 << 20).is_ok_and(|view| view != View::default())
+    entry.requirements(args, 1 << 20).is_ok_and(|requirements| requirements.view != View::default())
 }
 
 /// Why the policy cannot be measured in bytes of objects, if it cannot.
@@ -95,7 +94,7 @@ pub fn run_timed(
 fn views(plans: &[Plan]) -> Result<Vec<(View, Vec<usize>)>, SimError> {
     let mut views: Vec<(View, Vec<usize>)> = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
-        let view = plan.view()?;
+        let view = plan.requirements()?.view;
         match views.iter_mut().find(|(known, _)| *known == view) {
             Some((_, plans)) => plans.push(number),
             None => views.push((view, vec![number])),
@@ -149,7 +148,7 @@ fn run_view(
         let plan = plans[numbers[0]];
         let apps = clock::apps(&clock, plan)?;
         let costs = options.store.is_some();
-        let setup = Setup { costs, ..plan.setup(Some(&trace.addresses), future.as_ref(), &apps) };
+        let setup = Setup { costs, ..plan.setup(Some(&trace.addresses), future.as_ref(), &apps)? };
         if options.is_asked() || plan.reads_ahead() {
             let replayed = clock.run(plan, &setup, options)?;
             advance(trace.ids().len());
@@ -284,7 +283,7 @@ impl Feed {
         let seeing: Vec<&Plan> = numbers.iter().map(|&number| &plans[number]).collect();
         let cell = |of_cell: Vec<usize>| {
             let plan = seeing[of_cell[0]];
-            let setup = plan.setup(None, None, &apps);
+            let setup = plan.setup(None, None, &apps)?;
             let cell = match options.is_asked() {
                 true => clock::cell(plan, &setup, options, &trace),
                 false => {
@@ -360,14 +359,14 @@ struct BuildCell<'a, D> {
 impl<D: Directory + 'static> Visitor for BuildCell<'_, D> {
     type Output = Result<Box<dyn Cell<D::Key>>, SpecError>;
 
-    fn visit<P: Policy + 'static>(self) -> Self::Output {
+    fn visit<P: Policy + Capabilities + 'static>(self) -> Self::Output {
         let BuildCell { setup, bytes, directory, trace } = self;
         let Some(bytes) = bytes else {
             return Ok(Box::new(PolicyCell::new(P::new(&setup)?, directory, setup.slots, &trace, ())));
         };
         let policy = Boxed::<P>::new(&setup)?;
         let can_keep = |capacity| P::new(&Setup { capacity, ..setup.clone() }).is_ok();
-        let capacity = Bytes::new(Room::new(bytes, P::weighs(setup.args), can_keep));
+        let capacity = Bytes::new(Room::new(bytes, P::requirements(setup.args, setup.capacity)?.weighs, can_keep));
         Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, capacity)))
     }
 }

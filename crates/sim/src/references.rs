@@ -239,7 +239,8 @@ impl References {
         let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
         let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);
         let name = policy.info().name;
-        let view = policy.entry().asks.view(&args, least).map_err(|error| SimError::scheme(name, least, error))?;
+        let requirements = policy.entry().requirements(&args, least);
+        let view = requirements.map_err(|error| SimError::scheme(name, least, error))?.view;
         let shown = numbering::show(requests, &view, name)?;
         let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
         let of_class = view.parts.expect("a cache in parts").of_class;

@@ -335,7 +335,7 @@ impl AppCounts {
     /// Notes how the divisions found that promise. Those that it met are not asked since when they miss it.
     fn judge(&mut self, decisions: &[Repartition], app: usize) {
         let (Some(first), Some(last)) = (decisions.first(), decisions.last()) else { return };
-        let Some(promise) = last.promises.iter().find(|promise| promise.app as usize == app) else { return };
+        let Some(promise) = last.targets.iter().find(|promise| promise.app as usize == app) else { return };
         self.needs_blocks = promise.needs;
         if let Some((time, clock)) = promise.below_since.filter(|_| self.promise_met == Some(false)) {
             let passed = clock.saturating_sub(first.clock);

@@ -2,7 +2,7 @@
 
 use hotset_core::classify::Rules;
 use hotset_core::host::{Build, Hosted, Payload, Refusal, Slots};
-use hotset_core::policy::{Needs, Object, Outcome, PolicySpec, Profiling, Reference, Slot};
+use hotset_core::policy::{Needs, Object, Outcome, PolicySpec, Profiling, Reference, Requirements, Slot};
 
 use crate::error::SteerError;
 use crate::marks::{Mark, Marks, Naming, tells_applications};
@@ -68,7 +68,7 @@ impl Follower {
         let args = spec.args(Some(block)).with_rules(rules);
         let build =
             Build { spec, args: &args, capacity, in_bytes: false, seed: 1, apps: &[], costs: false, load: false };
-        let view = build.view()?;
+        let Requirements { view, profiling, .. } = build.requirements()?;
         let policy = || spec.to_string();
         if view.parts.is_some() || view.metadata.is_some() {
             return Err(SteerError::Parts { policy: policy() });
@@ -79,7 +79,7 @@ impl Follower {
         if tells_writes(spec, block) {
             return Err(SteerError::Writes { policy: policy() });
         }
-        if let Some(Profiling::Read { .. }) = spec.entry().asks.profiling(&args, capacity) {
+        if let Some(Profiling::Read { .. }) = profiling {
             return Err(SteerError::Profile { policy: policy() });
         }
         let marks = Marks::new(spec, &view, naming);

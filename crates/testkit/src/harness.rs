@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hotset_core::policy::dynamic::Boxed;
-use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Reference, Run, Setup, Told};
-use hotset_core::registry::{self, Visitor};
+use hotset_core::policy::{
+    Args, Capabilities, Future, Outcome, Policy, PolicySpec, Ranked, Reference, Run, Setup, Slot, Told,
+};
+use hotset_core::registry::{self, Boxed, Visitor};
 use hotset_core::spec::SpecError;
 
 use crate::host::{Host, Numbering};
@@ -77,15 +78,12 @@ impl Case {
     ) -> T {
         let (addresses, apps) = (self.world.addresses(slots), self.world.app_table());
         let setup = Setup {
-            capacity: self.capacity,
-            slots,
-            seed: self.seed,
-            args: &self.args,
             future,
             addresses: Some(&addresses),
             apps: &apps,
             weighs: self.world.weighs(),
             costs: self.world.has_store,
+            ..Setup::new(&self.args, self.capacity, slots, self.seed)
         };
         build(&setup).unwrap_or_else(|error| panic!("{}: {error}", self.policy))
     }
@@ -113,15 +111,17 @@ impl Case {
         Case { world, ..self }
     }
 
-    /// The facts of the reference to `key` at `time`.
-    pub(crate) fn reference(&self, key: u32, time: u64) -> Reference {
-        let weighs = registry::find(self.policy).is_some_and(|entry| entry.asks.weighs(&self.args));
-        self.world.reference_for(key, time, self.capacity, weighs)
+    /// True if the policy weighs blocks.
+    fn weighs(&self) -> bool {
+        let requirements = registry::find(self.policy).map(|entry| entry.requirements(&self.args, self.capacity));
+        requirements.is_some_and(|requirements| requirements.is_ok_and(|requirements| requirements.weighs))
     }
 
     /// The facts of each reference of a trace.
     pub(crate) fn references(&self, trace: &[u32]) -> Vec<Reference> {
-        trace.iter().enumerate().map(|(time, &key)| self.reference(key, time as u64)).collect()
+        let weighs = self.weighs();
+        let told = |(time, &key): (usize, &u32)| self.world.reference_for(key, time as u64, self.capacity, weighs);
+        trace.iter().enumerate().map(told).collect()
     }
 
     /// Uses this numbering.
@@ -139,8 +139,8 @@ impl Case {
         struct KeepsOrder<'a>(&'a Case);
         impl Visitor for KeepsOrder<'_> {
             type Output = bool;
-            fn visit<P: Policy + 'static>(self) -> bool {
-                self.0.build(1, Some(&future(Vec::new())), P::new).keep_order()
+            fn visit<P: Policy + Capabilities + 'static>(self) -> bool {
+                keep_order(&mut self.0.build(1, Some(&future(Vec::new())), P::new))
             }
         }
         registry::visit(self.policy, KeepsOrder(self)).expect("a registered policy")
@@ -158,7 +158,7 @@ impl Case {
         struct Run<'a>(&'a Case, usize, &'a [Event]);
         impl Visitor for Run<'_> {
             type Output = Result<u64, String>;
-            fn visit<P: Policy + 'static>(self) -> Self::Output {
+            fn visit<P: Policy + Capabilities + 'static>(self) -> Self::Output {
                 match self.0.world.weighs() {
                     true => self.run::<Boxed<P>>(),
                     false => self.run::<P>(),
@@ -166,7 +166,7 @@ impl Case {
             }
         }
         impl Run<'_> {
-            fn run<P: Policy>(self) -> Result<u64, String> {
+            fn run<P: Policy + Capabilities>(self) -> Result<u64, String> {
                 let Run(case, first, events) = self;
                 let mut harness = Harness::<P>::new(case, events);
                 for (number, &event) in events.iter().enumerate() {
@@ -196,13 +196,15 @@ pub struct Harness<P> {
     slots: u32,
     /// The policy keeps its blocks in an order that the case asks for.
     keeps_order: bool,
+    /// The policy weighs blocks.
+    weighs: bool,
     /// What each key weighed last.
     weights: BTreeMap<u32, u32>,
     time: u64,
     hits: u64,
 }
 
-impl<P: Policy> Harness<P> {
+impl<P: Policy + Capabilities> Harness<P> {
     /// Builds both, empty. The policy's model must be in the table.
     pub fn new(case: &Case, events: &[Event]) -> Harness<P> {
         let trace: Vec<u32> = events.iter().filter_map(accessed).collect();
@@ -221,7 +223,8 @@ impl<P: Policy> Harness<P> {
         };
         let future = P::INFO.offline.then(|| future(trace));
         let mut policy = case.build(slots, future.as_ref(), P::new);
-        let keeps_order = case.ordered && policy.keep_order();
+        let keeps_order = case.ordered && keep_order(&mut policy);
+        let weighs = case.weighs();
         let host = Host::new(case.numbering, slots);
         Harness {
             policy,
@@ -232,6 +235,7 @@ impl<P: Policy> Harness<P> {
             capacity: case.capacity,
             slots,
             keeps_order,
+            weighs,
             weights: BTreeMap::new(),
             time: 0,
             hits: 0,
@@ -252,8 +256,7 @@ impl<P: Policy> Harness<P> {
             format!("the policy still knows {} blocks, more than its `identities` says", self.host.known().count())
         })?;
         self.policy.prefetch(slot);
-        let weighs = P::weighs(&self.args);
-        let reference = self.world.reference_for(key, self.time, self.capacity, weighs);
+        let reference = self.world.reference_for(key, self.time, self.capacity, self.weighs);
         self.weights.insert(key, reference.weight);
         self.host.clock = reference.clock;
         let outcome = self.policy.access(slot, reference, &mut self.host);
@@ -317,7 +320,7 @@ impl<P: Policy> Harness<P> {
     }
 
     /// Compares the contents of policy, host and model, and lets the policy recount itself.
-    pub fn inspect(&self) -> Result<(), String> {
+    pub fn inspect(&mut self) -> Result<(), String> {
         self.policy.validate();
         let expected = self.model.resident();
         if *self.host.resident() != expected {
@@ -329,7 +332,9 @@ impl<P: Policy> Harness<P> {
         if self.policy.len() != weighed || is_overfull {
             return Err(format!("the policy counts {} blocks, the model {weighed}", self.policy.len()));
         }
-        match self.host.known().find(|&(key, slot)| self.policy.contains(slot) != expected.contains(&key)) {
+        let differs = |&(key, slot): &(u32, Slot)| self.policy.contains(slot) != expected.contains(&key);
+        let different = self.host.known().find(differs);
+        match different {
             Some((key, slot)) => Err(format!("contains({key}) is {}", self.policy.contains(slot))),
             None if self.keeps_order => self.compare_orders(),
             None => Ok(()),
@@ -337,26 +342,33 @@ impl<P: Policy> Harness<P> {
     }
 
     /// Every resident block stands where the model says, and nothing behind the last.
-    fn compare_orders(&self) -> Result<(), String> {
+    fn compare_orders(&mut self) -> Result<(), String> {
+        let policy = self.policy.ranked().expect("it keeps its order");
         let order = self.model.order().ok_or("the policy keeps an order, and its model has none")?;
         for (position, &key) in order.iter().enumerate() {
             let (slot, position) = (self.host.slot(key), position as u32);
-            let seen = (self.policy.at(position), slot.and_then(|slot| self.policy.position(slot)));
+            let seen = (policy.at(position), slot.and_then(|slot| policy.position(slot)));
             if seen != (slot, Some(position)) {
                 return Err(format!("the model has {key}, in slot {slot:?}, at {position}, the policy says {seen:?}"));
             }
         }
-        match self.policy.at(order.len() as u32) {
+        match policy.at(order.len() as u32) {
             Some(slot) => Err(format!("slot {slot} stands behind the last of {} blocks", order.len())),
             None => Ok(()),
         }
     }
 }
 
+/// Has the policy maintain positions; false if it has no order.
+fn keep_order(policy: &mut impl Capabilities) -> bool {
+    policy.ranked().is_some_and(Ranked::keep_order)
+}
+
 /// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few
 /// keys do.
 fn identities<P: Policy>(args: &Args, capacity: u32) -> u32 {
-    P::identities(args, capacity).min(1 << 10) as u32
+    let requirements = P::requirements(args, capacity).expect("new accepts the same arguments");
+    requirements.identities.min(1 << 10) as u32
 }
 
 /// Keys below this are all that is mentioned before the first resize: with slots for no more, the policy has to grow.

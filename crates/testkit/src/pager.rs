@@ -46,7 +46,7 @@ pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u3
         Calls::All => future(trace),
         Calls::Faults => Future::Asked(Arc::new(Uses::of(&trace))),
     });
-    let mut policy = case.build(slots, future.as_ref(), |setup| entry.asks.build(setup));
+    let mut policy = case.build(slots, future.as_ref(), |setup| entry.build(setup));
     let mut pages = Pages { bits: vec![None; slots as usize], entering: Slot::MAX, evicted: Vec::new() };
     let (mut counts, mut time) = (ReplayCounts::default(), 0);
     for &event in events {

@@ -1,8 +1,7 @@
 //! Runs a policy alone, as fast as it goes, and counts.
 
-use hotset_core::policy::dynamic::Boxed;
 use hotset_core::policy::{Effects, Extra, Note, Outcome, Policy, Slot};
-use hotset_core::registry::{self, Visitor};
+use hotset_core::registry::{self, Boxed, Visitor};
 
 use crate::harness::{Case, future};
 use crate::model::Given;
@@ -41,8 +40,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> ReplayCounts {
             let slots = trace.iter().max().map_or(0, |&last| last + 1);
             let mut policy = case.build(slots, future.as_ref(), P::new);
             let (mut counts, mut seen) = (ReplayCounts::default(), Seen::default());
-            for (time, &slot) in trace.iter().enumerate() {
-                let reference = case.reference(slot, time as u64);
+            for (&slot, reference) in trace.iter().zip(case.references(trace)) {
                 seen.clock = reference.clock;
                 let outcome = policy.access(slot, reference, &mut seen);
                 counts.hits += u64::from(outcome == Outcome::Hit);

@@ -44,15 +44,9 @@ impl Visitor for Run {
         let world = World::default();
         let addresses = world.addresses(SLOTS);
         let setup = Setup {
-            capacity: self.capacity,
-            slots: SLOTS,
-            seed: 1,
-            args: &self.args,
             future: Some(&future),
             addresses: Some(&addresses),
-            apps: &[],
-            weighs: false,
-            costs: false,
+            ..Setup::new(&self.args, self.capacity, SLOTS, 1)
         };
         let mut policy = P::new(&setup).expect("defaults build");
         let before = allocations();

@@ -84,19 +84,12 @@ fn utility_gives_room_where_it_helps() {
 fn an_unknown_application_is_named_with_those_that_there_are() {
     let args = args("qos(lux=70%)");
     let apps = ["lu", "pid 4711"].map(App::from);
-    let setup = Setup { apps: &apps, ..setup(&args, 5) };
+    let setup = Setup { apps: &apps, ..Setup::new(&args, 5, 0, 1) };
     let error = Qos::new(&setup).err().expect("refused").to_string();
     assert!(error.contains("\"lux\"") && error.contains("known are lu, pid_4711"), "{error}");
-    let error = Equal::new(&setup_of_opt(&PolicySpec::parse("equal(opt)").unwrap().args(None))).err().expect("refused");
+    let error =
+        Equal::new(&Setup::new(&PolicySpec::parse("equal(opt)").unwrap().args(None), 5, 0, 1)).err().expect("refused");
     assert!(error.to_string().contains("equal cannot be put around opt"), "{error}");
-}
-
-fn setup_of_opt(args: &Args) -> Setup<'_> {
-    setup(args, 5)
-}
-
-fn setup(args: &Args, capacity: u32) -> Setup<'_> {
-    Setup { capacity, slots: 0, seed: 1, args, future: None, addresses: None, apps: &[], weighs: false, costs: false }
 }
 
 fn args(spec: &str) -> Args {
@@ -140,7 +133,8 @@ impl<P: Policy> Cache<P> {
     fn new(spec: &str, capacity: u32, names: &[&str]) -> Cache<P> {
         let args = args(spec);
         let apps: Vec<App> = names.iter().map(|&name| name.into()).collect();
-        let scheme = P::new(&Setup { apps: &apps, ..setup(&args, capacity) }).unwrap_or_else(|error| panic!("{error}"));
+        let scheme = P::new(&Setup { apps: &apps, ..Setup::new(&args, capacity, 0, 1) })
+            .unwrap_or_else(|error| panic!("{error}"));
         Cache { scheme, decisions: Vec::new(), slots: 0, time: 0, hits: 0 }
     }
 

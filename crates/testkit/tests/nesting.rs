@@ -1,15 +1,20 @@
 //! A policy inside others reaches the host around them: every effect, every question and every note, with the host's
-//! slots, under every nesting that the grammar allows.
+//! slots, under every nesting that the grammar allows. The host reaches the policy: its capabilities and its
+//! requirements.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 
+use hotset_core::capabilities;
+use hotset_core::classify::Class;
+use hotset_core::policies::lru::Lru;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{
-    App, Args, Catalog, Effects, Entry, Extra, Info, Needs, Nested, Note, Outcome, Policy, PolicySpec, Reference,
-    Setup, Slot,
+    App, Args, Capabilities, Catalog, Done, Effects, Entry, Explanation, Extra, Flow, Hits, Info, Learning, Needs,
+    Nested, Note, Outcome, Param, ParamKind, Partitioned, Policy, PolicySpec, Profiling, Ranked, Reconfigure,
+    Reference, Requirements, Selective, Setup, Slot, Treatment, Work,
 };
-use hotset_core::registry::{ENTRIES, SCHEMES};
+use hotset_core::registry::{Boxed, ENTRIES, SCHEMES};
 use hotset_core::spec::{Spec, SpecError};
 
 const CAPACITY: u32 = 24;
@@ -92,12 +97,16 @@ impl Probe {
 impl Policy for Probe {
     const INFO: Info = Info {
         name: "probe",
-        aliases: &[],
         family: "simple",
         summary: "asks its host whatever can be asked",
-        params: &[],
-        offline: false,
+        params: &[Param {
+            key: "wants",
+            kind: ParamKind::Switch,
+            default: "off",
+            doc: "requires what can be required",
+        }],
         needs: Needs::EVERYTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -106,8 +115,19 @@ impl Policy for Probe {
         Ok(Probe { capacity: setup.capacity, resident, ghost, blocks, has_order: false, references: 0 })
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        u64::from(capacity) + 2
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let plain = Requirements { identities: u64::from(capacity) + 2, ..Requirements::of(capacity) };
+        let policy = PolicySpec::parse("lru")?;
+        Ok(match args.switch("wants") {
+            false => plain,
+            true => Requirements {
+                hits: Hits::Bit,
+                weighs: true,
+                profiling: Some(Profiling::Alone { policy, sizes: vec![3] }),
+                reads_ahead: true,
+                ..plain
+            },
+        })
     }
 
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
@@ -170,6 +190,12 @@ impl Policy for Probe {
         self.resident.len() as u32
     }
 
+    fn validate(&self) {
+        assert!(self.resident.len() as u32 <= self.capacity);
+    }
+}
+
+impl Ranked for Probe {
     fn keep_order(&mut self) -> bool {
         self.has_order = true;
         true
@@ -182,11 +208,46 @@ impl Policy for Probe {
     fn at(&self, position: u32) -> Option<Slot> {
         self.resident.iter().rev().nth(position as usize).copied()
     }
+}
 
-    fn validate(&self) {
-        assert!(self.resident.len() as u32 <= self.capacity);
+impl Partitioned for Probe {
+    fn room(&self, class: Class) -> u32 {
+        1000 + u32::from(class)
+    }
+
+    fn piece(&self, class: Class) -> u32 {
+        2000 + u32::from(class)
     }
 }
+
+impl Selective for Probe {
+    fn keeps(&self, reference: &Reference) -> bool {
+        reference.bytes != 7
+    }
+}
+
+impl Learning for Probe {
+    fn take_work(&mut self) -> Option<Work> {
+        Some(Box::new(|| Box::new(5u64)))
+    }
+
+    fn finish_work(&mut self, done: Done) {
+        self.references += *done.downcast::<u64>().expect("the work's own result");
+    }
+
+    fn explain(&self) -> Vec<Explanation> {
+        let (flow, reuse, treatment) = (Flow::default(), Vec::new(), Treatment::KeepFor(self.references as u32));
+        vec![Explanation { flow, room: 0.5, references: 0.5, reuse, treatment }]
+    }
+}
+
+impl Reconfigure for Probe {
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut dyn Effects) -> bool {
+        setup.args.switch("wants") && !before.switch("wants")
+    }
+}
+
+capabilities!(Probe: [Ranked Partitioned Selective Learning Reconfigure]);
 
 static PROBES: &[Entry] = &[Entry::of::<Probe>("", &CATALOG)];
 static CATALOG: Catalog = Catalog { groups: &[&ENTRIES, &SCHEMES, &PROBES] };
@@ -233,11 +294,8 @@ impl Effects for Host {
 fn built(text: &str, apps: &[App]) -> Result<Box<dyn DynPolicy>, SpecError> {
     let spec = PolicySpec::resolve(&Spec::parse(text)?, &CATALOG)?;
     let args = spec.args(Some(4096));
-    let (future, addresses, weighs, costs) = (None, None, false, false);
-    let setup =
-        Setup { capacity: CAPACITY, slots: SLOTS, seed: 1, args: &args, future, addresses, apps, weighs, costs };
-    spec.view(CAPACITY, &args)?;
-    spec.entry().asks.build(&setup)
+    spec.requirements(CAPACITY, &args)?;
+    spec.entry().build(&Setup { apps, ..Setup::new(&args, CAPACITY, SLOTS, 1) })
 }
 
 /// Runs references, removals and changes of the capacity; the residents of the policy are those of the host.
@@ -334,6 +392,83 @@ fn every_effect_and_question_reaches_the_host() {
         .collect();
     assert!(refused.is_empty(), "not built: {refused:?}");
     println!("{} nestings: {tried:?}", tried.len());
+}
+
+/// Schemes that give one policy the whole cache.
+const WHOLE: [&str; 3] = ["shared(_)", "bypass(_)", "max-size(_)"];
+
+/// One of them, or one in another.
+fn whole() -> impl Iterator<Item = String> {
+    let nestings = WHOLE.iter().flat_map(|outer| WHOLE.map(|inner| outer.replace('_', inner)));
+    // A scheme that classifies blocks is refused inside others.
+    WHOLE.map(str::to_owned).into_iter().chain(nestings).filter(|text| !text.contains("(bypass"))
+}
+
+fn resolved(text: &str) -> (PolicySpec, Args) {
+    let spec = PolicySpec::resolve(&Spec::parse(text).unwrap(), &CATALOG).unwrap_or_else(|error| panic!("{error}"));
+    let args = spec.args(Some(4096));
+    (spec, args)
+}
+
+fn requirements(text: &str) -> Requirements {
+    let (spec, args) = resolved(text);
+    spec.entry().requirements(&args, CAPACITY).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn every_requirement_reaches_the_host() {
+    let inner = requirements("probe(wants=on)");
+    for around in whole() {
+        let outer = requirements(&around.replace('_', "probe(wants=on)"));
+        // A scheme that lets references go past must see them all, and may classify blocks.
+        let hits = if around.contains("bypass") || around.contains("max-size") { Hits::Order } else { inner.hits };
+        assert_eq!(outer, Requirements { view: outer.view.clone(), hits, ..inner.clone() }, "{around}");
+    }
+    let all = AROUND.iter().filter(|around| around.contains('_')).map(|around| around.replace('_', "probe(wants=on)"));
+    for text in all {
+        let text = if text.starts_with("qos") { text.replace("interval", "profile=none,interval") } else { text };
+        let outer = requirements(&text);
+        assert!(outer.reads_ahead && outer.identities >= inner.identities, "{text}: {outer:?}");
+        let has_switch = resolved(&text).0.info().params.iter().any(|param| param.key == "prefetch");
+        let off = text.replace("probe(wants=on)", "probe,prefetch=off");
+        assert!(!has_switch || !requirements(&off).reads_ahead, "{off}");
+    }
+}
+
+#[test]
+fn every_capability_reaches_the_host() {
+    let apps = [App::from("a")];
+    for around in whole().chain(["undivided(_)".to_owned()]) {
+        let text = around.replace('_', "probe");
+        let mut policy = built(&text, &apps).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let learning = policy.learning_mut().expect("it learns");
+        let work = learning.take_work().expect("it has work");
+        learning.finish_work(work());
+        let explained = policy.learning().expect("it learns").explain();
+        assert_eq!(explained[0].treatment, Treatment::KeepFor(5), "{text}");
+        let refused = Reference { bytes: 7, ..Reference::default() };
+        assert!(!policy.selective().expect("it selects").keeps(&refused), "{text}");
+        assert!(policy.ranked().is_none(), "{text}: the order inside is not that of the scheme");
+        if around.starts_with("undivided") {
+            continue; // It has partitions of its own, and its policy other arguments of capacity.
+        }
+        let parts = policy.partitioned().expect("it has partitions");
+        assert_eq!((parts.room(3), parts.piece(3)), (1003, 2003), "{text}");
+        let (before, after) = (resolved(&text).1, resolved(&around.replace('_', "probe(wants=on)")).1);
+        let setup = Setup { apps: &apps, ..Setup::new(&after, CAPACITY, SLOTS, 1) };
+        let takes =
+            policy.reconfigurable().is_some_and(|policy| policy.reconfigure(&before, &setup, &mut Host::default()));
+        assert!(takes, "{text}");
+    }
+}
+
+/// A registered policy in its box is the same policy.
+#[test]
+fn a_boxed_policy_has_its_capabilities_and_requirements() {
+    let args = resolved("lru").1;
+    let mut boxed = Boxed::<Lru>::new(&Setup::new(&args, CAPACITY, SLOTS, 1)).unwrap();
+    assert!(boxed.ranked().is_some_and(Ranked::keep_order) && boxed.learning().is_none());
+    assert_eq!(Boxed::<Lru>::requirements(&args, CAPACITY).unwrap(), Lru::requirements(&args, CAPACITY).unwrap());
 }
 
 /// A wrapper that handles nothing passes everything on.

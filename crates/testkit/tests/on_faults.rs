@@ -20,7 +20,8 @@ fn specs() -> Vec<(String, World)> {
     let is_enough = |spec: &str| {
         let case = Case::of(spec, 1);
         let entry = registry::find(case.policy).expect("registered");
-        !entry.info.offline && entry.asks.hits(&case.args) < Hits::Order
+        let requirements = entry.requirements(&case.args, case.capacity).expect("allowed arguments");
+        !entry.info.offline && requirements.hits < Hits::Order
     };
     in_worlds.filter(|(spec, _)| is_enough(spec)).collect()
 }

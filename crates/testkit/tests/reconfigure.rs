@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hotset_core::parts::random::Rng;
 use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{App, Args, Effects, Extra, Future, Note, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::policy::{App, Args, Effects, Extra, Note, PolicySpec, Reference, Setting, Setup, Slot};
 
 const CAPACITY: u32 = 48;
 const SLOTS: u32 = 400;
@@ -59,15 +59,14 @@ fn spec(text: &str) -> PolicySpec {
 }
 
 fn setup<'a>(args: &'a Args, apps: &'a [App]) -> Setup<'a> {
-    let (future, addresses): (Option<&Future>, _) = (None, None);
-    Setup { capacity: CAPACITY, slots: SLOTS, seed: 1, args, future, addresses, apps, weighs: false, costs: false }
+    Setup { apps, ..Setup::new(args, CAPACITY, SLOTS, 1) }
 }
 
 impl Subject {
     fn new(text: &str) -> Subject {
         let spec = spec(text);
         let (apps, args) = (APPS.map(App::from).to_vec(), spec.args(None));
-        let policy = spec.entry().asks.build(&setup(&args, &apps)).unwrap();
+        let policy = spec.entry().build(&setup(&args, &apps)).unwrap();
         Subject { spec, policy, told: Told::default(), apps }
     }
 
@@ -75,7 +74,9 @@ impl Subject {
         let changed = spec(text);
         assert_eq!(changed.info().name, self.spec.info().name);
         let (before, args) = (self.spec.args(None), changed.args(None));
-        let is_taken = self.policy.reconfigure(&before, &setup(&args, &self.apps), &mut self.told);
+        let policy = self.policy.reconfigurable();
+        let is_taken =
+            policy.is_some_and(|policy| policy.reconfigure(&before, &setup(&args, &self.apps), &mut self.told));
         if is_taken {
             self.spec = changed;
         }

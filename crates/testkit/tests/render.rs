@@ -54,18 +54,7 @@ impl Effects for Seen {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = args(spec);
-        let setup = Setup {
-            capacity,
-            slots,
-            seed: 1,
-            args: &args,
-            future: None,
-            addresses: None,
-            apps: &[],
-            weighs: false,
-            costs: false,
-        };
-        let render = Render::new(&setup).unwrap_or_else(|error| panic!("{error}"));
+        let render = Render::new(&Setup::new(&args, capacity, slots, 1)).unwrap_or_else(|error| panic!("{error}"));
         Cache { render, seen: Seen::default(), hits: 0 }
     }
 
@@ -163,23 +152,12 @@ fn the_first_division() {
     let with_size = |spec: &str| {
         let spec = PolicySpec::parse(spec).unwrap();
         let args = spec.args(Some(512));
-        let setup = Setup {
-            capacity: 1000,
-            slots: 1,
-            seed: 1,
-            args: &args,
-            future: None,
-            addresses: None,
-            apps: &[],
-            weighs: false,
-            costs: false,
-        };
-        Render::new(&setup).unwrap().room()[2]
+        Render::new(&Setup::new(&args, 1000, 1, 1)).unwrap().room()[2]
     };
     assert_eq!(with_size("render"), 16, "the default is in blocks");
     assert_eq!((with_size("render(random=64K)"), with_size("render(random=32K)")), (128, 64), "a given size is not");
     let sized = args("render(random=32K)");
-    let error = Render::view(&sized, 100).unwrap_err();
+    let error = Render::requirements(&sized, 100).unwrap_err();
     assert!(error.message.starts_with("random is given in bytes"), "{error}");
 }
 
@@ -364,9 +342,9 @@ fn the_literal_rule_turns_into_lru() {
 #[test]
 fn a_users_classes_come_first() {
     let own = Rules::from_toml("[[class]]\nname = \"config\"\nfiles = [\"*.x\"]\n").unwrap();
-    let view = Render::view(&args("render").with_rules(Some(own.clone())), 100).unwrap();
+    let view = Render::requirements(&args("render").with_rules(Some(own.clone())), 100).unwrap().view;
     assert_eq!(view.rules, Some(own), "all but configuration is texture");
     let other = Rules::from_toml("[[class]]\nname = \"inode\"\n").unwrap();
-    let view = Render::view(&args("render").with_rules(Some(other)), 100).unwrap();
+    let view = Render::requirements(&args("render").with_rules(Some(other)), 100).unwrap().view;
     assert_eq!(view.rules, Some(builtin::render()));
 }

@@ -1,7 +1,7 @@
 //! What caches in parts are shown of a request, worked out by hand.
 
 use hotset_core::classify::FileFacts;
-use hotset_core::policy::{Args, Effects, Extra, Note, Policy, PolicySpec, Setup, Slot};
+use hotset_core::policy::{Args, Capabilities, Effects, Extra, Note, Policy, PolicySpec, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::request::{Kind, Op, Request};
 use hotset_core::view::{BlockSize, Cutting, Step, Viewer};
@@ -130,7 +130,7 @@ fn args(spec: &str) -> (PolicySpec, Args) {
 fn requests_touch_what_they_should() {
     for (spec, requests, expected) in SHOWN.iter().filter(|(spec, ..)| is_wanted(spec)) {
         let (policy, args) = args(spec);
-        let view = policy.entry().asks.view(&args, CAPACITY).unwrap_or_else(|error| panic!("{error}"));
+        let view = policy.entry().requirements(&args, CAPACITY).unwrap_or_else(|error| panic!("{error}")).view;
         let mut cutting = Cutting::new(BlockSize::Bytes(BLOCK), false);
         cutting.deletes = false;
         let mut viewer = Viewer::new(&view, cutting);
@@ -173,25 +173,15 @@ struct Pieces<'a> {
 impl Visitor for Pieces<'_> {
     type Output = [u32; 2];
 
-    fn visit<P: Policy + 'static>(self) -> [u32; 2] {
-        let args = &self.args;
-        let setup = Setup {
-            capacity: CAPACITY,
-            slots: 1,
-            seed: 1,
-            args,
-            future: None,
-            addresses: None,
-            apps: &[],
-            weighs: false,
-            costs: false,
-        };
-        let rules = P::view(args, CAPACITY).expect("checked arguments").rules.expect("caches in parts have classes");
-        let class = rules.class(self.class).expect("a class of theirs");
+    fn visit<P: Policy + Capabilities + 'static>(self) -> [u32; 2] {
+        let view = P::requirements(&self.args, CAPACITY).expect("checked arguments").view;
+        let class = view.rules.and_then(|rules| rules.class(self.class)).expect("a class of theirs");
+        let setup = Setup::new(&self.args, CAPACITY, 1, 1);
         let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{error}"));
-        let at_first = policy.piece(class);
+        let piece = |policy: &P| policy.partitioned().expect("a cache in parts").piece(class);
+        let at_first = piece(&policy);
         policy.resize(2 * CAPACITY, &mut Nobody);
-        [at_first, policy.piece(class)]
+        [at_first, piece(&policy)]
     }
 }
 

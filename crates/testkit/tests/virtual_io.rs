@@ -1,7 +1,7 @@
 //! The virtual I/O cache: the paper's example, the laws of its statement.
 
 use hotset_core::parts::random::Rng;
-use hotset_core::policy::{App, Args, Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
+use hotset_core::policy::{App, Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
 use hotset_core::schemes::virtual_io::VirtualIo;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
@@ -47,12 +47,6 @@ impl Effects for Seen {
     }
 }
 
-fn setup(capacity: u32, args: &Args) -> Setup<'_> {
-    let apps = const { &[] };
-    let (seed, slots) = (1, capacity);
-    Setup { capacity, slots, seed, args, future: None, addresses: None, apps, weighs: false, costs: false }
-}
-
 struct Cache {
     scheme: VirtualIo,
     time: u64,
@@ -61,7 +55,7 @@ struct Cache {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
-        let setup = Setup { slots, ..setup(capacity, &args) };
+        let setup = Setup::new(&args, capacity, slots, 1);
         Cache { scheme: VirtualIo::new(&setup).unwrap_or_else(|error| panic!("{error}")), time: 0 }
     }
 
@@ -102,13 +96,13 @@ fn the_papers_example() {
     let pushed = Seen { evicted: vec![order[4]], ..Seen::default() };
     assert_eq!(cache.refer(order[5]), (Outcome::Admitted, pushed), "at 5: a miss, 4 is pushed out");
     let (mut cache, order) = hot();
-    let slid = Seen { evicted: vec![order[4]], fetched: vec![(order[9], Extra::Fragment)], ..Seen::default() };
+    let slid = Seen { evicted: vec![order[4]], fetched: vec![(order[9], Extra::Moved)], ..Seen::default() };
     assert_eq!(cache.refer(order[10]), (Outcome::Hit, slid), "at 10: a hit, 4 goes and 9 comes");
     let (mut cache, order) = hot();
     let slid = Seen {
         evicted: vec![order[4]],
         pushed_out: vec![order[14]],
-        fetched: vec![(order[9], Extra::Fragment)],
+        fetched: vec![(order[9], Extra::Moved)],
         unforced: None,
     };
     assert_eq!(cache.refer(order[17]), (Outcome::Admitted, slid), "beyond 14: transfers at 0, 4, 10 and 14");
@@ -166,7 +160,7 @@ fn units_follow_hits_and_not_hit_ratios() {
 fn an_application_has_no_quantum_of_its_own() {
     for key in ["quantum=3", "unit=2", "objective=fair"] {
         let args = PolicySpec::parse(&format!("virtual(a=virtual({key}))")).unwrap().args(None);
-        let setup = Setup { apps: &[App::from("a")], ..setup(9, &args) };
+        let setup = Setup { apps: &[App::from("a")], ..Setup::new(&args, 9, 9, 1) };
         let error = VirtualIo::new(&setup).err().expect("refused").to_string();
         assert!(error.contains("holds for all"), "{error}");
     }
@@ -177,7 +171,8 @@ fn an_application_has_no_quantum_of_its_own() {
 fn a_given_unit_is_no_default() {
     let resident = |spec: &str, blocks: u32| {
         let args = PolicySpec::parse(spec).unwrap().args(Some(4096));
-        let mut scheme = VirtualIo::new(&setup(blocks, &args)).unwrap_or_else(|error| panic!("{error}"));
+        let mut scheme =
+            VirtualIo::new(&Setup::new(&args, blocks, blocks, 1)).unwrap_or_else(|error| panic!("{error}"));
         scheme.grow(2 * blocks);
         (0..2 * blocks).for_each(|slot| {
             scheme.access(slot, Reference::default(), &mut Seen::default());
@@ -193,7 +188,7 @@ fn a_given_unit_is_no_default() {
 fn a_given_queue_is_no_default() {
     let refused = |spec: &str, block_bytes| {
         let args = PolicySpec::parse(spec).unwrap().args(block_bytes);
-        VirtualIo::new(&setup(9, &args)).err().map(|error| error.to_string())
+        VirtualIo::new(&Setup::new(&args, 9, 9, 1)).err().map(|error| error.to_string())
     };
     assert_eq!(refused("virtual(lru)", None), None);
     assert_eq!(refused("virtual(lru,queue=1G)", Some(4096)), None);
@@ -229,7 +224,7 @@ fn on_a_loop_it_prefetches() {
 fn policies_without_an_order_are_refused() {
     for spec in ["virtual(clock)", "virtual(lfu(aging=10))", "virtual(virtual(lru))"] {
         let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
-        let error = VirtualIo::new(&setup(9, &args)).err().expect("refused").to_string();
+        let error = VirtualIo::new(&Setup::new(&args, 9, 9, 1)).err().expect("refused").to_string();
         assert!(error.contains("keeps no order of positions"), "{error}");
     }
 }

@@ -6,6 +6,7 @@ mod crates;
 mod links;
 mod names;
 mod policies;
+mod seam;
 mod text;
 mod words;
 
@@ -42,6 +43,7 @@ pub fn run(root: &Path, ratchet: bool) -> Result<()> {
     let mut findings = policies::check(&files);
     findings.extend(links::check(&files));
     findings.extend(names::check(&files)?);
+    findings.extend(seam::check(&files));
     findings.extend(crates::check(&files)?);
     findings.extend(words::check(root, &files)?);
     for file in &files {

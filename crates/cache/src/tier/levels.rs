@@ -151,7 +151,7 @@ impl Tier {
             costs: false,
             load: false,
         };
-        if build.view().map_err(CacheError::from)? != View::default() {
+        if build.requirements().map_err(CacheError::from)?.view != View::default() {
             return Err(TierError::Policy(policy.to_string()));
         }
         let mut begun = None;

@@ -29,15 +29,8 @@ fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64>
     }
     let args = policy.args(row.block_bytes).with_rules(sweep.rules.clone());
     let setup = Setup {
-        capacity: row.size_blocks,
-        slots: row.size_blocks.saturating_mul(2),
-        seed: row.seed,
-        args: &args,
-        future: None,
-        addresses: None,
-        apps: &[],
         weighs: row.object_bytes.is_some(),
-        costs: false,
+        ..Setup::new(&args, row.size_blocks, row.size_blocks.saturating_mul(2), row.seed)
     };
     let apps = row.apps.len().max(1) as u32;
     let bytes = registry::visit(policy.entry().info.name, Weigh { setup: &setup, apps })?;

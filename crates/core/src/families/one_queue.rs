@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Args, Discard, Effects, Hits, Info, OnePass, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Discard, Effects, Hits, Info, Outcome, Policy, Ranked, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 /// What tells one from another.
@@ -29,7 +31,6 @@ pub struct OneQueue<D> {
 
 impl<D: Discipline> Policy for OneQueue<D> {
     const INFO: Info = D::INFO;
-    const ONE_PASS: Option<OnePass> = if Self::HAS_ORDER { Some(OnePass::LastUse) } else { None };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let places = Places::new(setup.slots);
@@ -37,8 +38,9 @@ impl<D: Discipline> Policy for OneQueue<D> {
         Ok(OneQueue { capacity: setup.capacity, queue, places, discipline: PhantomData })
     }
 
-    fn hits(_args: &Args) -> Hits {
-        if D::BY_LAST_USE { Hits::Order } else { Hits::Nothing }
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let hits = if D::BY_LAST_USE { Hits::Order } else { Hits::Nothing };
+        Ok(Requirements { hits, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]
@@ -89,34 +91,32 @@ impl<D: Discipline> Policy for OneQueue<D> {
         self.queue.len()
     }
 
-    fn keep_order(&mut self) -> bool {
-        if Self::HAS_ORDER {
-            self.queue.count_ranks();
-        }
-        Self::HAS_ORDER
-    }
-
-    /// From the youngest to the oldest.
-    #[inline(always)]
-    fn position(&self, slot: Slot) -> Option<u32> {
-        (Self::HAS_ORDER && self.contains(slot)).then(|| self.queue.rank(&self.places, slot))
-    }
-
-    #[inline(always)]
-    fn at(&self, position: u32) -> Option<Slot> {
-        if Self::HAS_ORDER { self.queue.at_rank(position) } else { None }
-    }
-
     fn validate(&self) {
         self.queue.validate(&self.places);
         assert!(self.queue.len() <= self.capacity);
     }
 }
 
-impl<D: Discipline> OneQueue<D> {
-    /// From the youngest to the oldest blocks are worth less and less.
-    const HAS_ORDER: bool = D::BY_LAST_USE && !D::YOUNGEST_LEAVES;
+/// For a discipline whose blocks are worth less and less from the youngest to the oldest.
+impl<D: Discipline> Ranked for OneQueue<D> {
+    fn keep_order(&mut self) -> bool {
+        self.queue.count_ranks();
+        true
+    }
 
+    /// From the youngest to the oldest.
+    #[inline(always)]
+    fn position(&self, slot: Slot) -> Option<u32> {
+        self.contains(slot).then(|| self.queue.rank(&self.places, slot))
+    }
+
+    #[inline(always)]
+    fn at(&self, position: u32) -> Option<Slot> {
+        self.queue.at_rank(position)
+    }
+}
+
+impl<D: Discipline> OneQueue<D> {
     /// Takes the victim out.
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {

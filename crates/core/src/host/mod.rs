@@ -5,9 +5,10 @@ pub mod room;
 mod slots;
 
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot};
+use crate::policy::{
+    App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
-use crate::view::View;
 
 pub use slots::Slots;
 
@@ -127,33 +128,36 @@ pub struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Returns the view that the policy requires. Fails for a policy that cannot run on requests as they arrive.
-    pub fn view(&self) -> Result<View, Refusal> {
-        let (policy, asks) = (|| self.spec.to_string(), self.spec.entry().asks);
+    /// Returns what the policy requires. Fails for a policy that cannot run on requests as they arrive.
+    pub fn requirements(&self) -> Result<Requirements, Refusal> {
+        let policy = || self.spec.to_string();
         if self.spec.is_offline() {
             return Err(Refusal::Offline { policy: policy() });
         }
-        if let Some(Profiling::Alone { .. }) = asks.profiling(self.args, self.capacity) {
+        let requirements = self.spec.entry().requirements(self.args, self.capacity)?;
+        if let Some(Profiling::Alone { .. }) = requirements.profiling {
             return Err(Refusal::Profiling { policy: policy() });
         }
         if self.args.wants_load() && !self.load {
             return Err(Refusal::Load { policy: policy() });
         }
-        if asks.reads_ahead(self.args) {
+        if requirements.reads_ahead {
             return Err(Refusal::ReadsAhead { policy: policy() });
         }
-        Ok(asks.view(self.args, self.capacity)?)
+        Ok(requirements)
     }
 
     /// Builds the policy. Also returns the number of slots that it has memory for.
     fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), Refusal> {
-        let Build { spec, args, capacity, in_bytes, seed, apps, costs, load: _ } = *self;
-        let known = spec.identities(capacity, args);
-        let blocks = if in_bytes { 0 } else { u64::from(capacity) };
+        let known = self.spec.requirements(self.capacity, self.args)?.identities;
+        let blocks = if self.in_bytes { 0 } else { u64::from(self.capacity) };
         let slots = known.min(blocks * 4 + 1024).min(1 << 31) as u32;
-        let (future, addresses, weighs) = (None, None, in_bytes);
-        let setup = Setup { capacity, slots, seed, args, future, addresses, apps, weighs, costs };
-        Ok((spec.build(capacity, &setup)?, slots))
+        Ok((self.spec.build(self.capacity, &self.setup(slots))?, slots))
+    }
+
+    fn setup(&self, slots: u32) -> Setup<'_> {
+        let Build { args, capacity, in_bytes, seed, apps, costs, .. } = *self;
+        Setup { apps, weighs: in_bytes, costs, ..Setup::new(args, capacity, slots, seed) }
     }
 }
 
@@ -207,8 +211,10 @@ impl<P: Payload> Hosted<P> {
 
     /// Does the pending computation of the policy here, for hosts without a thread for it.
     pub fn do_work(&mut self) {
-        if let Some(work) = self.policy.take_work() {
-            self.policy.finish_work(work());
+        if let Some(policy) = self.policy.learning_mut()
+            && let Some(work) = policy.take_work()
+        {
+            policy.finish_work(work());
         }
     }
 
@@ -226,13 +232,13 @@ impl<P: Payload> Hosted<P> {
     /// Replaces the policy's arguments `before` by those of `build`, with the same capacity. Returns true if the
     /// policy has taken them and keeps its state, and false without a change if only a new cache can have them.
     pub fn reconfigure(&mut self, before: &Args, build: &Build) -> bool {
-        let Build { spec, args, capacity, in_bytes, seed, apps, costs, load: _ } = *build;
-        let asks = spec.entry().asks;
-        let (shown, wanted) = (asks.view(before, capacity), asks.view(args, capacity));
-        let is_shown_alike = shown.is_ok_and(|shown| wanted.is_ok_and(|wanted| shown == wanted));
-        let (slots, future, addresses, weighs) = (self.slots, None, None, in_bytes);
-        let setup = Setup { capacity, slots, seed, args, future, addresses, apps, weighs, costs };
-        let is_taken = is_shown_alike && self.policy.reconfigure(before, &setup, &mut self.host);
+        let view = |args| build.spec.entry().requirements(args, build.capacity).map(|requirements| requirements.view);
+        let is_shown_alike = view(before).is_ok_and(|shown| view(build.args).is_ok_and(|wanted| shown == wanted));
+        let is_taken = is_shown_alike
+            && self
+                .policy
+                .reconfigurable()
+                .is_some_and(|policy| policy.reconfigure(before, &build.setup(self.slots), &mut self.host));
         self.admit_wanted();
         is_taken
     }

@@ -1,6 +1,6 @@
 //! A capacity in bytes, for any policy.
 //!
-//! Idea: a policy that [`weighs`](crate::policy::Policy::weighs) blocks gets their bytes as weights, so that shares
+//! Idea: a policy that [weighs](crate::policy::Requirements::weighs) blocks gets their bytes as weights, so that shares
 //! of its capacity are shares of bytes, and it makes space itself. Any other policy counts entries, and its host sets
 //! an entry limit. To make space, the limit is lowered one at a time, evicting in policy order, until the new item
 //! fits. The limit is raised by one if the item fits beside all others. Shares of the capacity then follow the number
@@ -8,6 +8,9 @@
 //!
 //! Cost: for a policy that does not weigh, a miss that needs space causes one resize for each eviction and one for
 //! the new item.
+
+use crate::policy::Requirements;
+use crate::spec::SpecError;
 
 /// Resident items with sizes in bytes.
 pub trait Weighed {
@@ -43,9 +46,15 @@ enum Told {
     Units(u64),
 }
 
-/// Returns the capacity with which a policy for this many bytes is built. `weighs` is its `Policy::weighs`.
-pub fn begun_with(capacity: u64, weighs: bool) -> u32 {
-    if weighs { (capacity / unit(capacity)) as u32 } else { FEW }
+/// Returns the capacity with which a policy for this many bytes is built, and true if the policy weighs blocks.
+/// `requirements` returns those of the policy at a capacity.
+pub fn begun_with(
+    capacity: u64,
+    requirements: impl Fn(u32) -> Result<Requirements, SpecError>,
+) -> Result<(u32, bool), SpecError> {
+    let units = (capacity / unit(capacity)) as u32;
+    let weighs = requirements(units.max(1))?.weighs;
+    Ok((if weighs { units } else { FEW }, weighs))
 }
 
 /// Returns the bytes of one unit for a policy that weighs.

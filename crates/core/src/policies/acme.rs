@@ -35,7 +35,7 @@ use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::policy::{
-    Args, Catalog, Effects, Extra, Info, Needs, Note, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+    Args, Catalog, Effects, Extra, Info, Note, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
 use crate::spec::SpecError;
 
@@ -97,7 +97,6 @@ struct Pool {
 impl Policy for Acme {
     const INFO: Info = Info {
         name: "acme",
-        aliases: &[],
         family: "adaptive",
         summary: "keep what the best of five virtual caches would: LRU, MRU, LFU, FIFO or Random",
         params: &[
@@ -120,8 +119,7 @@ impl Policy for Acme {
                 doc: "read blocks that the best virtual cache holds and the real one lacks, one a reference",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -143,8 +141,8 @@ impl Policy for Acme {
         })
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        (EXPERTS as u64 + 1) * u64::from(capacity) + 1
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { identities: (EXPERTS as u64 + 1) * u64::from(capacity) + 1, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

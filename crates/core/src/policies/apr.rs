@@ -35,7 +35,9 @@ mod scores;
 
 use super::lifo_plus::INITIAL;
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 use memory::{DEFAULT, Memory};
 use scores::{Record, Side};
@@ -57,7 +59,6 @@ pub struct Apr {
 impl Policy for Apr {
     const INFO: Info = Info {
         name: "apr",
-        aliases: &[],
         family: "paging",
         summary: "CLOCK or, for objects used in loops, LIFO+, by the errors of each lately",
         params: &[
@@ -93,8 +94,8 @@ impl Policy for Apr {
             },
             INITIAL,
         ],
-        offline: false,
         needs: Needs { object: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -115,13 +116,10 @@ impl Policy for Apr {
         })
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = most_ghosts(args, capacity).expect("new accepts the same arguments");
-        u64::from(capacity) + u64::from(ghosts) + 1
-    }
-
-    fn hits(_args: &Args) -> Hits {
-        Hits::Bit
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let ghosts = most_ghosts(args, capacity)?;
+        let plain = Requirements::of(capacity).with_ghosts(Some(ghosts));
+        Ok(Requirements { hits: Hits::Bit, ..plain })
     }
 
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {

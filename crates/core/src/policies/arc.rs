@@ -26,11 +26,14 @@
 use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::{discard_oldest, evict_to};
 use crate::parts::queue::{Alike, SlotWeights, Weights};
-use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Ranked, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The ARC policy.
 pub type Arc = ArcOf<Alike>;
+
+/// The same for blocks of many weights.
+pub type Weighed = ArcOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]
@@ -39,28 +42,22 @@ pub struct ArcOf<W>(FourLists<W>);
 impl<W: Weights> Policy for ArcOf<W> {
     const INFO: Info = Info {
         name: "arc",
-        aliases: &[],
         family: "adaptive",
         summary: "balance recency and frequency by what ghost lists would have hit",
-        params: &[],
-        offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Ok(ArcOf(FourLists::new(setup.capacity, setup.slots)))
     }
 
-    fn weighs(_args: &Args) -> bool {
-        true
-    }
-
-    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<Arc, ArcOf<SlotWeights>>(setup)
-    }
-
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        FourLists::<W>::identities(capacity)
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements {
+            identities: FourLists::<W>::identities(capacity),
+            weighs: true,
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]
@@ -129,6 +126,12 @@ impl<W: Weights> Policy for ArcOf<W> {
         self.0.resident()
     }
 
+    fn validate(&self) {
+        self.0.validate();
+    }
+}
+
+impl<W: Weights> Ranked for ArcOf<W> {
     fn keep_order(&mut self) -> bool {
         self.0.t2.count_ranks();
         self.0.t1.count_ranks();
@@ -149,10 +152,6 @@ impl<W: Weights> Policy for ArcOf<W> {
             None => self.0.t2.at_rank(position),
             Some(behind) => self.0.t1.at_rank(behind),
         }
-    }
-
-    fn validate(&self) {
-        self.0.validate();
     }
 }
 

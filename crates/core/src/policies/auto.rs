@@ -50,10 +50,10 @@ mod worst;
 use crate::families::promised;
 use crate::parts::prefetch::prefetch;
 use crate::policy::{
-    Args, Done, Effects, Explanation, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
-    Work,
+    Args, Done, Effects, Explanation, Info, Learning, Needs, Outcome, Param, ParamKind, Policy, Reconfigure, Reference,
+    Requirements, Setup, Slot, Work,
 };
-use crate::spec::{SpecError, Value};
+use crate::spec::SpecError;
 use memory::Memory;
 
 /// The auto policy.
@@ -65,7 +65,6 @@ pub struct Auto {
 impl Policy for Auto {
     const INFO: Info = Info {
         name: "auto",
-        aliases: &[],
         family: "adaptive",
         summary: "rank blocks by hits to be expected for their room and time, as learnt of what is used alike",
         params: &[
@@ -139,16 +138,20 @@ impl Policy for Auto {
             promised::MISS_TIME,
             promised::APP,
         ],
-        offline: false,
         needs: Needs { address: true, app_if_known: true, group: true, size: true, cost: true, ..Needs::NOTHING },
+        serving: &[("curves", memory::BACKGROUND)],
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Ok(Auto { memory: Memory::new(setup)? })
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        u64::from(capacity) + memory::most_ghosts(args, capacity) as u64 + args.count("sample") + 2
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements {
+            identities: u64::from(capacity) + memory::most_ghosts(args, capacity) as u64 + args.count("sample") + 2,
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]
@@ -170,15 +173,6 @@ impl Policy for Auto {
         self.memory.resize(capacity, fx);
     }
 
-    /// Curves, flows, ghosts and the blocks themselves stay.
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut impl Effects) -> bool {
-        let is_taken = setup.args.differs_only_in(before, memory::CHANGEABLE);
-        if is_taken {
-            self.memory.reconfigure(setup);
-        }
-        is_taken
-    }
-
     fn grow(&mut self, slots: u32) {
         self.memory.grow(slots);
     }
@@ -191,13 +185,23 @@ impl Policy for Auto {
         self.memory.places.len()
     }
 
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        match setting {
-            Setting::Serving => vec![("curves", Value::Word(memory::BACKGROUND.to_owned()))],
-            Setting::Paging => Vec::new(),
-        }
+    fn validate(&self) {
+        self.memory.validate();
     }
+}
 
+impl Reconfigure for Auto {
+    /// Curves, flows, ghosts and the blocks themselves stay.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut dyn Effects) -> bool {
+        let is_taken = setup.args.differs_only_in(before, memory::CHANGEABLE);
+        if is_taken {
+            self.memory.reconfigure(setup);
+        }
+        is_taken
+    }
+}
+
+impl Learning for Auto {
     fn take_work(&mut self) -> Option<Work> {
         let due = self.memory.take_due()?;
         Some(Box::new(move || Box::new(due.run())))
@@ -209,9 +213,5 @@ impl Policy for Auto {
 
     fn explain(&self) -> Vec<Explanation> {
         explain::all(&self.memory)
-    }
-
-    fn validate(&self) {
-        self.memory.validate();
     }
 }

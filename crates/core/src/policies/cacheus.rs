@@ -36,7 +36,9 @@ use crate::parts::experts::TwoExperts;
 use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::slot_heap::{self, SlotHeap};
-use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Discard, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 /// In S; the mark says demoted.
@@ -105,7 +107,6 @@ pub struct Cacheus {
 impl Policy for Cacheus {
     const INFO: Info = Info {
         name: "cacheus",
-        aliases: &[],
         family: "adaptive",
         summary: "a scan-resistant LRU or a churn-resistant LFU, chosen at random with weights that their mistakes lower",
         params: &[
@@ -122,8 +123,7 @@ impl Policy for Cacheus {
                 doc: "most victims remembered of each expert (paper: 50%)",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -151,9 +151,9 @@ impl Policy for Cacheus {
         Ok(cacheus)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = args.share("ghosts", capacity).expect("new accepts the same arguments");
-        u64::from(capacity) + 2 * u64::from(ghosts) + 1
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let ghosts = args.share("ghosts", capacity)?;
+        Ok(Requirements { identities: u64::from(capacity) + 2 * u64::from(ghosts) + 1, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

@@ -21,7 +21,7 @@
 use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::evict_to;
 use crate::parts::queue::Alike;
-use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Hits, Info, Outcome, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the oldest end.
@@ -29,26 +29,19 @@ use crate::spec::SpecError;
 pub struct Car(FourLists);
 
 impl Policy for Car {
-    const INFO: Info = Info {
-        name: "car",
-        aliases: &[],
-        family: "adaptive",
-        summary: "ARC on two clocks: a hit only sets a bit",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
-    };
+    const INFO: Info =
+        Info { name: "car", family: "adaptive", summary: "ARC on two clocks: a hit only sets a bit", ..Info::EMPTY };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Ok(Car(FourLists::new(setup.capacity, setup.slots)))
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        FourLists::<Alike>::identities(capacity)
-    }
-
-    fn hits(_args: &Args) -> Hits {
-        Hits::Bit
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements {
+            identities: FourLists::<Alike>::identities(capacity),
+            hits: Hits::Bit,
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]

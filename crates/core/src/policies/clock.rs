@@ -22,9 +22,9 @@
 
 use crate::parts::queue::{ABSENT, Places, Queue};
 use crate::policy::{
-    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Args, Discard, Effects, Hits, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
-use crate::spec::{SpecError, Value};
+use crate::spec::SpecError;
 
 /// The CLOCK policy.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ impl Policy for Clock {
                 doc: "references after which all counters are set to 0; 0 is never",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        paging: &[("initial", "1")],
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -108,15 +108,11 @@ impl Policy for Clock {
         Ok(clock)
     }
 
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        match setting {
-            Setting::Serving => Vec::new(),
-            Setting::Paging => vec![("initial", Value::Number(1.0))],
-        }
-    }
-
-    fn hits(args: &Args) -> Hits {
-        if args.count("bits") == 1 && args.count("clear") == 0 { Hits::Bit } else { Hits::Order }
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements {
+            hits: if args.count("bits") == 1 && args.count("clear") == 0 { Hits::Bit } else { Hits::Order },
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]

@@ -33,9 +33,9 @@ use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
 use crate::policy::{
-    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Args, Discard, Effects, Hits, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
-use crate::spec::{SpecError, Value};
+use crate::spec::SpecError;
 
 /// States of a slot: unknown, hot, cold and resident, or cold and gone; the latter is always on test.
 const UNKNOWN: u8 = 0;
@@ -133,8 +133,8 @@ impl Policy for ClockPro {
                 doc: "what hands do behind the youngest page; with turn the hot hand does no more than it must",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        paging: &[("cold", "1"), ("min_cold", "1"), ("max_cold", "100%"), ("fill", "cold"), ("hands", "turn")],
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -157,26 +157,9 @@ impl Policy for ClockPro {
         })
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = args.multiple("ghosts", capacity);
-        ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
-    }
-
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        match setting {
-            Setting::Serving => Vec::new(),
-            Setting::Paging => vec![
-                ("cold", Value::Number(1.0)),
-                ("min_cold", Value::Number(1.0)),
-                ("max_cold", Value::Percent(100.0)),
-                ("fill", Value::Word("cold".to_owned())),
-                ("hands", Value::Word("turn".to_owned())),
-            ],
-        }
-    }
-
-    fn hits(_args: &Args) -> Hits {
-        Hits::Bit
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let plain = Requirements::of(capacity).with_ghosts(args.multiple("ghosts", capacity));
+        Ok(Requirements { hits: Hits::Bit, ..plain })
     }
 
     #[inline(always)]

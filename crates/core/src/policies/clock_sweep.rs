@@ -109,8 +109,8 @@ impl Policy for ClockSweep {
                 doc: "blocks of a file in order from which on they are a scan, at least 1",
             },
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -27,7 +27,9 @@
 
 use crate::parts::large;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 /// Kinds of references, and the clocks for them.
@@ -84,7 +86,6 @@ pub struct Craw {
 impl Policy for Craw {
     const INFO: Info = Info {
         name: "craw",
-        aliases: &[],
         family: "adaptive",
         summary: "a clock for reads and one for writes, sized by what their misses cost",
         params: &[
@@ -107,8 +108,8 @@ impl Policy for Craw {
                 doc: "blocks that move from one clock to the other at once, at least 1",
             },
         ],
-        offline: false,
         needs: Needs { write: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -130,8 +131,8 @@ impl Policy for Craw {
         Ok(craw)
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        2 * u64::from(capacity) + 1
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(Some(capacity)))
     }
 
     #[inline(always)]

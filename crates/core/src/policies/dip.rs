@@ -25,7 +25,9 @@
 
 use crate::families::bimodal::{Bimodal, Insertion, Order, Rate};
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 /// The DIP policy.
@@ -42,7 +44,6 @@ fn insertion(args: &Args) -> Insertion {
 impl Policy for Dip {
     const INFO: Info = Info {
         name: "dip",
-        aliases: &[],
         family: "adaptive",
         summary: "LRU whose new blocks enter at the LRU end where a sampled duel says that this pays",
         params: &[
@@ -61,8 +62,8 @@ impl Policy for Dip {
             Rate::DUEL,
             Rate::SHADOW,
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -71,8 +72,11 @@ impl Policy for Dip {
         Ok(Dip(Bimodal::new(&order, insertion(setup.args), epsilon, [setup.capacity, setup.slots], setup.seed)))
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        Bimodal::<Recency>::identities(insertion(args), capacity)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements {
+            identities: Bimodal::<Recency>::identities(insertion(args), capacity),
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]

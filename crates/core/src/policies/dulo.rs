@@ -37,7 +37,9 @@ use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::parts::tournament_tree::TournamentTree;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const STAGING: Tag = 0;
@@ -106,7 +108,6 @@ impl Sizes {
 impl Policy for Dulo {
     const INFO: Info = Info {
         name: "dulo",
-        aliases: &[],
         family: "loop",
         summary: "of the blocks that are not recent, those that lie in long sequences leave first",
         params: &[
@@ -129,8 +130,8 @@ impl Policy for Dulo {
                 doc: "most blocks whose uses are remembered after they left, times the capacity",
             },
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -158,9 +159,8 @@ impl Policy for Dulo {
         Ok(dulo)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = args.multiple("table", capacity);
-        ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(args.multiple("table", capacity)))
     }
 
     #[inline(always)]

@@ -27,7 +27,7 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// Candidates for e and l, in thousandths of the capacity.
@@ -135,7 +135,6 @@ impl Ranks {
 impl Policy for Eelru {
     const INFO: Info = Info {
         name: "eelru",
-        aliases: &[],
         family: "loop",
         summary: "LRU that evicts early when counts by rank say that blocks come back just too late",
         params: &[Param {
@@ -144,8 +143,7 @@ impl Policy for Eelru {
             default: "0.875",
             doc: "factor for the use counts, applied once in as many references as the capacity",
         }],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -166,9 +164,12 @@ impl Policy for Eelru {
         })
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
         let ranks = Ranks::of(capacity);
-        ranks.bounds[ranks.count - 1] + u64::from(capacity) + 1
+        Ok(Requirements {
+            identities: ranks.bounds[ranks.count - 1] + u64::from(capacity) + 1,
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]

@@ -35,7 +35,7 @@ mod shadows;
 
 use crate::parts::prefetch::prefetch;
 use crate::policy::{
-    Args, Effects, Hits, Info, Needs, Object, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+    Args, Effects, Hits, Info, Needs, Object, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
 use crate::spec::SpecError;
 use guard::Guard;
@@ -53,7 +53,6 @@ pub struct Eta {
 impl Policy for Eta {
     const INFO: Info = Info {
         name: "eta",
-        aliases: &[],
         family: "paging",
         summary: "evict the block predicted to be used last, by its last gap, while simulated counts favour that over CLOCK",
         params: &[Param {
@@ -62,8 +61,8 @@ impl Policy for Eta {
             default: "both",
             doc: "which shadow the memory follows; a single one is for comparison",
         }],
-        offline: false,
         needs: Needs { object: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -71,12 +70,8 @@ impl Policy for Eta {
         Ok(Eta { memory: Memory::new(setup.slots, setup.capacity, guard) })
     }
 
-    fn identities(_args: &Args, _capacity: u32) -> u64 {
-        u64::MAX
-    }
-
-    fn hits(_args: &Args) -> Hits {
-        Hits::Bit
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { identities: u64::MAX, hits: Hits::Bit, ..Requirements::of(capacity) })
     }
 
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {

@@ -17,7 +17,7 @@
 //! memory can mean more misses (Belady's anomaly).
 
 use crate::families::one_queue::{Discipline, OneQueue};
-use crate::policy::{Info, Needs};
+use crate::policy::Info;
 
 /// The FIFO policy.
 pub type Fifo = OneQueue<FifoRules>;
@@ -27,15 +27,8 @@ pub type Fifo = OneQueue<FifoRules>;
 pub enum FifoRules {}
 
 impl Discipline for FifoRules {
-    const INFO: Info = Info {
-        name: "fifo",
-        aliases: &[],
-        family: "simple",
-        summary: "evict the block that entered first",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
-    };
+    const INFO: Info =
+        Info { name: "fifo", family: "simple", summary: "evict the block that entered first", ..Info::EMPTY };
 
     const BY_LAST_USE: bool = false;
     const YOUNGEST_LEAVES: bool = false;

@@ -48,8 +48,8 @@ impl AgingRule for PerByte {
             default: "requests",
             doc: "cost of a miss: one request, which favours hits, or the packets that carry it, which favours byte hits (paper: both)",
         }],
-        offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
     /// The key of one that is used again may not grow, if the object has become larger.
     const GREATEST_WHEN_NEW: bool = false;

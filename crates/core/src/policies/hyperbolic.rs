@@ -21,7 +21,7 @@
 
 use crate::parts::random::Rng;
 use crate::parts::table::Table;
-use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Discard, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The known facts of a block. Packed, so that four fill a cache line.
@@ -46,7 +46,6 @@ pub struct Hyperbolic {
 impl Policy for Hyperbolic {
     const INFO: Info = Info {
         name: "hyperbolic",
-        aliases: &[],
         family: "frequency",
         summary: "evict the block with the fewest uses for its time here, out of a random sample",
         params: &[Param {
@@ -55,8 +54,7 @@ impl Policy for Hyperbolic {
             default: "64",
             doc: "blocks looked at for a victim (paper: 64)",
         }],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

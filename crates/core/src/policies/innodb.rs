@@ -65,8 +65,8 @@ impl Policy for Innodb {
                 doc: "time after the first use of a page before which a use does not make it new (innodb_old_blocks_time)",
             },
         ],
-        offline: false,
         needs: Needs { clock: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -70,7 +70,6 @@ pub struct Karma {
 impl Policy for Karma {
     const INFO: Info = Info {
         name: "karma",
-        aliases: &[],
         family: "loop",
         summary: "divides the cache among ranges of files by hints, which are taken from the trace's future",
         params: &[Param {
@@ -81,6 +80,7 @@ impl Policy for Karma {
         }],
         offline: true,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

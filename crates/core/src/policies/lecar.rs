@@ -31,7 +31,9 @@ use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Discard, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const RECENCY: Tag = 0;
@@ -88,7 +90,6 @@ pub struct LeCar {
 impl Policy for LeCar {
     const INFO: Info = Info {
         name: "lecar",
-        aliases: &[],
         family: "adaptive",
         summary: "LRU or LFU, chosen at random with weights that their mistakes lower",
         params: &[
@@ -111,8 +112,7 @@ impl Policy for LeCar {
                 doc: "most victims remembered of each expert (paper: 100%)",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -134,9 +134,9 @@ impl Policy for LeCar {
         Ok(lecar)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = args.share("ghosts", capacity).expect("new accepts the same arguments");
-        u64::from(capacity) + 2 * u64::from(ghosts) + 1
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let ghosts = args.share("ghosts", capacity)?;
+        Ok(Requirements { identities: u64::from(capacity) + 2 * u64::from(ghosts) + 1, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

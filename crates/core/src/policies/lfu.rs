@@ -25,7 +25,9 @@ mod order_tree;
 
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::parts::slot_heap::{self, SlotHeap};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Outcome, Param, ParamKind, Policy, Ranked, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 use order_tree::OrderTree;
 
@@ -74,7 +76,6 @@ pub struct Lfu {
 impl Policy for Lfu {
     const INFO: Info = Info {
         name: "lfu",
-        aliases: &[],
         family: "frequency",
         summary: "evict the block with the fewest uses since it came in",
         params: &[
@@ -91,8 +92,7 @@ impl Policy for Lfu {
                 doc: "references after which all counts are halved, times the capacity, such as 10",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -113,8 +113,9 @@ impl Policy for Lfu {
         Ok(lfu)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        if args.word("counts") == "perfect" { u64::MAX } else { u64::from(capacity) + 1 }
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let ghosts = if args.word("counts") == "perfect" { None } else { Some(0) };
+        Ok(Requirements::of(capacity).with_ghosts(ghosts))
     }
 
     #[inline(always)]
@@ -196,6 +197,17 @@ impl Policy for Lfu {
         self.len
     }
 
+    fn validate(&self) {
+        self.seldom.iter().for_each(|queue| queue.validate(&self.places));
+        self.often.validate(&self.places);
+        let mut often = (0..self.places.slots()).filter(|&slot| self.places.tag(slot) == OFTEN);
+        assert!(often.all(|slot| self.often.key(slot).uses > self.queued), "a count that belongs into a queue");
+        assert_eq!(self.seldom.iter().map(Queue::len).sum::<u32>() + self.often.len(), self.len);
+        assert!(self.len <= self.capacity);
+    }
+}
+
+impl Ranked for Lfu {
     /// Halving counts would change the order of all blocks at once.
     fn keep_order(&mut self) -> bool {
         if self.args.multiple("aging", self.capacity).is_some() {
@@ -230,15 +242,6 @@ impl Policy for Lfu {
             }
         }
         None
-    }
-
-    fn validate(&self) {
-        self.seldom.iter().for_each(|queue| queue.validate(&self.places));
-        self.often.validate(&self.places);
-        let mut often = (0..self.places.slots()).filter(|&slot| self.places.tag(slot) == OFTEN);
-        assert!(often.all(|slot| self.often.key(slot).uses > self.queued), "a count that belongs into a queue");
-        assert_eq!(self.seldom.iter().map(Queue::len).sum::<u32>() + self.often.len(), self.len);
-        assert!(self.len <= self.capacity);
     }
 }
 

@@ -20,7 +20,7 @@
 //! nothing.
 
 use crate::families::aging::{Aging, AgingRule};
-use crate::policy::{Args, Info, Needs, Reference};
+use crate::policy::{Args, Info, Reference};
 
 /// The LFUDA policy.
 pub type Lfuda = Aging<Uses>;
@@ -35,9 +35,7 @@ impl AgingRule for Uses {
         aliases: &["lfu-da"],
         family: "frequency",
         summary: "LFU with dynamic aging: new blocks start from the key of the last victim",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
     const GREATEST_WHEN_NEW: bool = true;
 

@@ -90,7 +90,6 @@ pub struct Lhd {
 impl Policy for Lhd {
     const INFO: Info = Info {
         name: "lhd",
-        aliases: &[],
         family: "frequency",
         summary: "evict what promises the fewest hits for its room and time, as learnt from ages at hits",
         params: &[
@@ -125,8 +124,8 @@ impl Policy for Lhd {
                 doc: "least number of references after which densities are computed anew; else the capacity, at most 2^20",
             },
         ],
-        offline: false,
         needs: Needs { app_if_known: true, size: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

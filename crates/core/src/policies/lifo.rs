@@ -14,7 +14,7 @@
 //! When not to use it: wherever the working set changes; the first blocks never leave.
 
 use crate::families::one_queue::{Discipline, OneQueue};
-use crate::policy::{Info, Needs};
+use crate::policy::Info;
 
 /// The LIFO policy.
 pub type Lifo = OneQueue<LifoRules>;
@@ -24,15 +24,8 @@ pub type Lifo = OneQueue<LifoRules>;
 pub enum LifoRules {}
 
 impl Discipline for LifoRules {
-    const INFO: Info = Info {
-        name: "lifo",
-        aliases: &[],
-        family: "loop",
-        summary: "evict the block that entered last",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
-    };
+    const INFO: Info =
+        Info { name: "lifo", family: "loop", summary: "evict the block that entered last", ..Info::EMPTY };
 
     const BY_LAST_USE: bool = false;
     const YOUNGEST_LEAVES: bool = true;

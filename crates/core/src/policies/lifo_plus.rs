@@ -21,7 +21,7 @@ use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
 use crate::policy::{
-    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+    Args, Discard, Effects, Hits, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
 use crate::spec::SpecError;
 
@@ -63,12 +63,10 @@ pub(super) struct Stack {
 impl Policy for LifoPlus {
     const INFO: Info = Info {
         name: "lifo+",
-        aliases: &[],
         family: "paging",
         summary: "evict the page fetched last that was not accessed since the scan last passed it",
         params: &[INITIAL],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -81,8 +79,8 @@ impl Policy for LifoPlus {
         })
     }
 
-    fn hits(_args: &Args) -> Hits {
-        Hits::Bit
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { hits: Hits::Bit, ..Requirements::of(capacity) })
     }
 
     fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {

@@ -27,7 +27,7 @@
 
 use crate::parts::ghost::{evict_to, forget_in, forget_oldest};
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 const INACTIVE: Tag = 0;
@@ -75,8 +75,7 @@ impl Policy for Linux {
                 doc: "pages that come back soon are activated at once (since Linux 3.15)",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -96,8 +95,8 @@ impl Policy for Linux {
         Ok(linux)
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        2 * u64::from(capacity) + 1
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(Some(capacity)))
     }
 
     #[inline(always)]

@@ -26,7 +26,9 @@
 //! queue of 1%. With an unlimited stack the memory grows with the footprint.
 
 use crate::parts::queue::{ABSENT, Alike, Places, Queue, SlotWeights, Tag, Weights};
-use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const STACK: Tag = 0;
@@ -56,6 +58,9 @@ fn owner(place: Slot) -> Slot {
 
 /// The LIRS policy.
 pub type Lirs = LirsOf<Alike>;
+
+/// The same for blocks of many weights.
+pub type Weighed = LirsOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]
@@ -95,7 +100,6 @@ impl Sizes {
 impl<W: Weights> Policy for LirsOf<W> {
     const INFO: Info = Info {
         name: "lirs",
-        aliases: &[],
         family: "recency",
         summary: "keep the blocks whose last two uses lay close together",
         params: &[
@@ -112,8 +116,8 @@ impl<W: Weights> Policy for LirsOf<W> {
                 doc: "most blocks remembered after they left, times the capacity (paper: unlimited)",
             },
         ],
-        offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -132,17 +136,9 @@ impl<W: Weights> Policy for LirsOf<W> {
         Ok(lirs)
     }
 
-    fn weighs(_args: &Args) -> bool {
-        true
-    }
-
-    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<Lirs, LirsOf<SlotWeights>>(setup)
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = args.multiple("ghosts", capacity);
-        ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let plain = Requirements::of(capacity).with_ghosts(args.multiple("ghosts", capacity));
+        Ok(Requirements { weighs: true, ..plain })
     }
 
     #[inline(always)]

@@ -28,7 +28,7 @@ use crate::parts::large;
 use crate::parts::queue::ABSENT;
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// A weight: `mantissa` times 2^`exponent`. The highest bit of the mantissa is set, except in zero, so weights compare
@@ -101,7 +101,6 @@ pub struct Lrfu {
 impl Policy for Lrfu {
     const INFO: Info = Info {
         name: "lrfu",
-        aliases: &[],
         family: "frequency",
         summary: "weigh every use of a block, the less the longer ago: a spectrum from LFU to LRU",
         params: &[
@@ -124,8 +123,7 @@ impl Policy for Lrfu {
                 doc: "what becomes of a block's weight when it is evicted",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -143,8 +141,9 @@ impl Policy for Lrfu {
         })
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        if args.word("history") == "kept" { u64::MAX } else { u64::from(capacity) + 1 }
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let ghosts = if args.word("history") == "kept" { None } else { Some(0) };
+        Ok(Requirements::of(capacity).with_ghosts(ghosts))
     }
 
     #[inline(always)]

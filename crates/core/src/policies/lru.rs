@@ -15,7 +15,7 @@
 //! When not to use it: loops longer than the cache (every reference misses) and scans (they flush the working set).
 
 use crate::families::one_queue::{Discipline, OneQueue};
-use crate::policy::{Info, Needs};
+use crate::policy::{Info, OnePass};
 
 /// The LRU policy.
 pub type Lru = OneQueue<LruRules>;
@@ -27,12 +27,10 @@ pub enum LruRules {}
 impl Discipline for LruRules {
     const INFO: Info = Info {
         name: "lru",
-        aliases: &[],
         family: "recency",
         summary: "evict the least recently used block",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
+        one_pass: Some(OnePass::LastUse),
+        ..Info::EMPTY
     };
 
     const BY_LAST_USE: bool = true;

@@ -31,7 +31,7 @@ use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// Tag of the blocks used within the correlated reference period, which are not to be evicted.
@@ -107,8 +107,7 @@ impl Policy for LruK {
                 doc: "references for which a block's uses are remembered after the last, times the capacity (paper: retained information period)",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -134,8 +133,8 @@ impl Policy for LruK {
         Ok(lru_k)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        args.multiple("rip", capacity).map_or(u64::MAX, |period| u64::from(capacity) + u64::from(period) + 1)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(args.multiple("rip", capacity)))
     }
 
     #[inline(always)]

@@ -27,7 +27,9 @@ use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const RESIDENT: Tag = 0;
@@ -56,7 +58,6 @@ pub struct LruSp {
 impl Policy for LruSp {
     const INFO: Info = Info {
         name: "lru-sp",
-        aliases: &[],
         family: "recency",
         summary: "LRU among applications, each of which chooses what it gives up",
         params: &[
@@ -73,8 +74,8 @@ impl Policy for LruSp {
                 doc: "applications that manage their blocks, those that referenced last",
             },
         ],
-        offline: false,
         needs: Needs { app: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -93,8 +94,8 @@ impl Policy for LruSp {
         Ok(lru_sp)
     }
 
-    fn identities(_args: &Args, capacity: u32) -> u64 {
-        2 * u64::from(capacity) + 1
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(Some(capacity)))
     }
 
     #[inline(always)]

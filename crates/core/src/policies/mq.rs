@@ -30,7 +30,7 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// In place of the list of a block that is in none.
@@ -116,8 +116,7 @@ impl Policy for Mq {
                 doc: "make the lifetime the distance at which most blocks are used again (paper: on)",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -140,8 +139,8 @@ impl Policy for Mq {
         Ok(mq)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        args.multiple("ghosts", capacity).map_or(u64::MAX, |ghosts| u64::from(capacity) + u64::from(ghosts) + 1)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(args.multiple("ghosts", capacity)))
     }
 
     #[inline(always)]

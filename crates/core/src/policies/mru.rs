@@ -14,7 +14,7 @@
 //! When not to use it: anything but loops. Blocks that are dead stay for ever.
 
 use crate::families::one_queue::{Discipline, OneQueue};
-use crate::policy::{Info, Needs};
+use crate::policy::Info;
 
 /// The MRU policy.
 pub type Mru = OneQueue<MruRules>;
@@ -26,12 +26,9 @@ pub enum MruRules {}
 impl Discipline for MruRules {
     const INFO: Info = Info {
         name: "mru",
-        aliases: &[],
         family: "loop",
         summary: "evict the most recently used block, for loops larger than the cache",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     const BY_LAST_USE: bool = true;

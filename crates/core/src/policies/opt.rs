@@ -32,7 +32,7 @@ use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    Args, Discard, Effects, Future, Hits, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot, Told,
+    Args, Discard, Effects, Future, Hits, Info, OnePass, Outcome, Policy, Reference, Requirements, Setup, Slot, Told,
 };
 use crate::spec::SpecError;
 
@@ -46,26 +46,17 @@ impl Policy for Opt {
         aliases: &["belady", "min"],
         family: "optimal",
         summary: "evict the block used again farthest in the future: the bound of all policies that admit every block",
-        params: &[],
         offline: true,
-        needs: Needs::NOTHING,
+        one_pass: Some(OnePass::NextUse),
+        ..Info::EMPTY
     };
-
-    const ONE_PASS: Option<OnePass> = Some(OnePass::NextUse);
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Foresight::new(setup, Self::INFO.name).map(Opt)
     }
 
-    fn boxed(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
-        match setup.future {
-            Some(Future::Asked(_)) => asked::Asking::boxed(setup),
-            _ => Ok(Box::new(Opt::new(setup)?)),
-        }
-    }
-
-    fn hits(_args: &Args) -> Hits {
-        Hits::Nothing
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { hits: Hits::Nothing, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]
@@ -109,6 +100,14 @@ impl Policy for Opt {
 
     fn validate(&self) {
         self.0.validate();
+    }
+}
+
+/// Builds OPT for a future that is told or asked for.
+pub fn boxed(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+    match setup.future {
+        Some(Future::Asked(_)) => Ok(Box::new(asked::Asking::new(setup)?)),
+        _ => Ok(Box::new(Opt::new(setup)?)),
     }
 }
 

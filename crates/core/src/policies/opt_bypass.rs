@@ -15,7 +15,7 @@
 //! When not to use it: as a bound for policies that must keep every block they read; that bound is `opt`.
 
 use super::opt::Foresight;
-use crate::policy::{Effects, Future, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Effects, Future, Info, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The OPT policy with bypass.
@@ -28,9 +28,8 @@ impl Policy for OptBypass {
         aliases: &["belady-bypass", "min-bypass"],
         family: "optimal",
         summary: "opt that may refuse a block: the bound of all policies",
-        params: &[],
         offline: true,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -35,7 +35,9 @@ use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Queue, Tag};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const GHOST: Tag = FREE_TAG;
@@ -98,7 +100,6 @@ pub struct Pcc {
 impl Policy for Pcc {
     const INFO: Info = Info {
         name: "pcc",
-        aliases: &[],
         family: "loop",
         summary: "divides the cache among sequential, looping and other applications by what a block gains in each",
         params: &[
@@ -127,8 +128,8 @@ impl Policy for Pcc {
                 doc: "most blocks remembered after they left, times the capacity",
             },
         ],
-        offline: false,
         needs: Needs { app: true, write: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -148,9 +149,8 @@ impl Policy for Pcc {
         Ok(pcc)
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let ghosts = args.multiple("ghosts", capacity);
-        ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(args.multiple("ghosts", capacity)))
     }
 
     #[inline(always)]

@@ -17,7 +17,7 @@
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Rng as Generator;
-use crate::policy::{Args, Discard, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Hits, Info, Outcome, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 const ABSENT: u32 = u32::MAX;
@@ -36,12 +36,9 @@ pub struct Random {
 impl Policy for Random {
     const INFO: Info = Info {
         name: "random",
-        aliases: &[],
         family: "simple",
         summary: "evict any block, each as likely as the others",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -53,8 +50,8 @@ impl Policy for Random {
         })
     }
 
-    fn hits(_args: &Args) -> Hits {
-        Hits::Nothing
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { hits: Hits::Nothing, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

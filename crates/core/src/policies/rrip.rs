@@ -27,7 +27,9 @@ use crate::families::bimodal::{Bimodal, Insertion, Order, Rate};
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 /// The RRIP policy.
@@ -45,7 +47,6 @@ fn insertion(args: &Args) -> Insertion {
 impl Policy for Rrip {
     const INFO: Info = Info {
         name: "rrip",
-        aliases: &[],
         family: "adaptive",
         summary: "predict the distance of each block's next use in a few bits; evict a distant one",
         params: &[
@@ -70,8 +71,8 @@ impl Policy for Rrip {
             Rate::DUEL,
             Rate::SHADOW,
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -80,8 +81,11 @@ impl Policy for Rrip {
         Ok(Rrip(Bimodal::new(&order, insertion(setup.args), epsilon, [setup.capacity, setup.slots], setup.seed)))
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        Bimodal::<Predictions>::identities(insertion(args), capacity)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements {
+            identities: Bimodal::<Predictions>::identities(insertion(args), capacity),
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]

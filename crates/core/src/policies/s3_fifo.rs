@@ -29,9 +29,9 @@
 use crate::parts::ghost::{discard_oldest, forget_in};
 use crate::parts::queue::{Alike, Places, Queue, SlotWeights, Tag, Weights};
 use crate::policy::{
-    self, Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
-use crate::spec::{SpecError, Value};
+use crate::spec::SpecError;
 
 const SMALL: Tag = 0;
 const MAIN: Tag = 1;
@@ -39,6 +39,9 @@ const GHOST: Tag = 2;
 
 /// The S3-FIFO policy.
 pub type S3Fifo = S3FifoOf<Alike>;
+
+/// The same for blocks of many weights.
+pub type Weighed = S3FifoOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]
@@ -110,8 +113,9 @@ impl<W: Weights> Policy for S3FifoOf<W> {
                 doc: "the queue that new blocks enter until the first one leaves, when the small queue has its share (paper: small, its authors' code: main)",
             },
         ],
-        offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
+        paging: &[("most", "1")],
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -139,29 +143,11 @@ impl<W: Weights> Policy for S3FifoOf<W> {
         Ok(policy)
     }
 
-    fn weighs(_args: &Args) -> bool {
-        true
-    }
-
-    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<S3Fifo, S3FifoOf<SlotWeights>>(setup)
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let bounds = Bounds::of(args, capacity).expect("new accepts the same arguments");
-        u64::from(capacity) + u64::from(bounds.ghosts) + 1
-    }
-
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        match setting {
-            Setting::Serving => Vec::new(),
-            Setting::Paging => vec![("most", Value::Number(1.0))],
-        }
-    }
-
-    fn hits(args: &Args) -> Hits {
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let bounds = Bounds::of(args, capacity)?;
         let is_enough = args.count("most") == 1 && args.count("promote") == 1;
-        if is_enough { Hits::Bit } else { Hits::Order }
+        let plain = Requirements::of(capacity).with_ghosts(Some(bounds.ghosts));
+        Ok(Requirements { hits: if is_enough { Hits::Bit } else { Hits::Order }, weighs: true, ..plain })
     }
 
     #[inline(always)]

@@ -65,7 +65,6 @@ pub struct Sarc {
 impl Policy for Sarc {
     const INFO: Info = Info {
         name: "sarc",
-        aliases: &[],
         family: "loop",
         summary: "LRU lists for sequential and for random blocks, sized by the hits at their feet",
         params: &[
@@ -94,8 +93,8 @@ impl Policy for Sarc {
                 doc: "tracks that are known, those entered last",
             },
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -35,9 +35,9 @@ use overlapping::Overlapping;
 
 use crate::parts::queue::{ABSENT, Places, Queue};
 use crate::policy::{
-    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
-use crate::spec::{SpecError, Value};
+use crate::spec::SpecError;
 
 /// The SEQ policy.
 #[derive(Debug)]
@@ -62,7 +62,6 @@ enum Sequences {
 impl Policy for Seq {
     const INFO: Info = Info {
         name: "seq",
-        aliases: &[],
         family: "loop",
         summary: "LRU that takes its victims from the middle of long sequences of misses",
         params: &[
@@ -109,8 +108,9 @@ impl Policy for Seq {
                 doc: "effect of a miss that continues one sequence and lies inside another: the other is cut, or unchanged (the default on traces of memory)",
             },
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        paging: &[("fallback", "clock"), ("initial", "1"), ("sequences", "overlapping")],
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -132,19 +132,8 @@ impl Policy for Seq {
         Ok(seq)
     }
 
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        match setting {
-            Setting::Serving => Vec::new(),
-            Setting::Paging => vec![
-                ("fallback", Value::Word("clock".to_owned())),
-                ("initial", Value::Number(1.0)),
-                ("sequences", Value::Word("overlapping".to_owned())),
-            ],
-        }
-    }
-
-    fn hits(args: &Args) -> Hits {
-        if has_bit(args) { Hits::Bit } else { Hits::Order }
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { hits: if has_bit(args) { Hits::Bit } else { Hits::Order }, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

@@ -18,7 +18,7 @@
 //! When not to use it: block traces with loops or scans larger than the cache; it was made for web objects.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Args, Discard, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Hits, Info, Outcome, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The SIEVE policy.
@@ -35,12 +35,9 @@ pub struct Sieve {
 impl Policy for Sieve {
     const INFO: Info = Info {
         name: "sieve",
-        aliases: &[],
         family: "recency",
         summary: "FIFO with a hand that evicts the first unmarked block and stays there",
-        params: &[],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -53,8 +50,8 @@ impl Policy for Sieve {
         })
     }
 
-    fn hits(_args: &Args) -> Hits {
-        Hits::Bit
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { hits: Hits::Bit, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

@@ -17,7 +17,7 @@
 use crate::parts::ghost::forget_in;
 use crate::parts::queue::{Alike, Places, Queue, SlotWeights, Tag, Weights};
 use crate::policy::{
-    self, Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+    Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
 };
 use crate::spec::SpecError;
 
@@ -26,6 +26,9 @@ const PROTECTED: Tag = 1;
 
 /// The SLRU policy.
 pub type Slru = SlruOf<Alike>;
+
+/// The same for blocks of many weights.
+pub type Weighed = SlruOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]
@@ -42,7 +45,6 @@ pub struct SlruOf<W> {
 impl<W: Weights> Policy for SlruOf<W> {
     const INFO: Info = Info {
         name: "slru",
-        aliases: &[],
         family: "recency",
         summary: "LRU in two segments; only blocks that were hit reach the protected one",
         params: &[Param {
@@ -51,8 +53,8 @@ impl<W: Weights> Policy for SlruOf<W> {
             default: "80%",
             doc: "most blocks in the protected segment (paper: 60 to 80%)",
         }],
-        offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -67,12 +69,8 @@ impl<W: Weights> Policy for SlruOf<W> {
         })
     }
 
-    fn weighs(_args: &Args) -> bool {
-        true
-    }
-
-    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<Slru, SlruOf<SlotWeights>>(setup)
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements { weighs: true, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

@@ -25,7 +25,9 @@
 
 use crate::parts::ghost::{discard_oldest, evict_to, forget_in, forget_oldest};
 use crate::parts::queue::{Alike, Places, Queue, SlotWeights, Tag, Weights};
-use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Ranked, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const AM: Tag = 0;
@@ -34,6 +36,9 @@ const A1OUT: Tag = 2;
 
 /// The 2Q policy.
 pub type TwoQ = TwoQOf<Alike>;
+
+/// The same for blocks of many weights.
+pub type Weighed = TwoQOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]
@@ -89,8 +94,8 @@ impl<W: Weights> Policy for TwoQOf<W> {
                 doc: "a hit in A1in leaves the block where it is (full 2Q) or moves it to Am (simplified)",
             },
         ],
-        offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -108,17 +113,10 @@ impl<W: Weights> Policy for TwoQOf<W> {
         Ok(two_q)
     }
 
-    fn weighs(_args: &Args) -> bool {
-        true
-    }
-
-    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
-        policy::dynamic::by_weights::<TwoQ, TwoQOf<SlotWeights>>(setup)
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let sizes = Sizes::of(args, capacity).expect("new accepts the same arguments");
-        u64::from(capacity) + u64::from(sizes.kout) + 1
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let sizes = Sizes::of(args, capacity)?;
+        let plain = Requirements::of(capacity).with_ghosts(Some(sizes.kout));
+        Ok(Requirements { weighs: true, ..plain })
     }
 
     #[inline(always)]
@@ -187,6 +185,16 @@ impl<W: Weights> Policy for TwoQOf<W> {
         self.am.len() + self.a1in.len()
     }
 
+    fn validate(&self) {
+        for queue in [&self.am, &self.a1in, &self.a1out] {
+            queue.validate(&self.places);
+        }
+        assert!(self.len() <= self.capacity, "A1in and Am exceed the capacity");
+        assert!(self.a1out.len() <= self.sizes.kout, "A1out exceeds Kout");
+    }
+}
+
+impl<W: Weights> Ranked for TwoQOf<W> {
     fn keep_order(&mut self) -> bool {
         self.am.count_ranks();
         self.a1in.count_ranks();
@@ -207,14 +215,6 @@ impl<W: Weights> Policy for TwoQOf<W> {
             None => self.am.at_rank(position),
             Some(behind) => self.a1in.at_rank(behind),
         }
-    }
-
-    fn validate(&self) {
-        for queue in [&self.am, &self.a1in, &self.a1out] {
-            queue.validate(&self.places);
-        }
-        assert!(self.len() <= self.capacity, "A1in and Am exceed the capacity");
-        assert!(self.a1out.len() <= self.sizes.kout, "A1out exceeds Kout");
     }
 }
 

@@ -79,7 +79,6 @@ pub struct Ubm {
 impl Policy for Ubm {
     const INFO: Info = Info {
         name: "ubm",
-        aliases: &[],
         family: "loop",
         summary: "divides the cache among sequential, looping and other files by what a block gains in each",
         params: &[
@@ -102,8 +101,8 @@ impl Policy for Ubm {
                 doc: "after a run that ended out of order the next ones of the file must be longer than it was, or need not",
             },
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -33,7 +33,7 @@
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::SpecError;
 
 /// In the client.
@@ -85,7 +85,6 @@ impl Sizes {
 impl Policy for Ulc {
     const INFO: Info = Info {
         name: "ulc",
-        aliases: &[],
         family: "recency",
         summary: "two exclusive levels ordered by one stack: a block goes where its last two uses say",
         params: &[
@@ -97,8 +96,7 @@ impl Policy for Ulc {
                 doc: "the client's blocks that are worth neither level yet, at least 1 (paper: a small part)",
             },
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -115,8 +113,8 @@ impl Policy for Ulc {
         Ok(ulc)
     }
 
-    fn identities(_args: &Args, _capacity: u32) -> u64 {
-        u64::MAX
+    fn requirements(_args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        Ok(Requirements::of(capacity).with_ghosts(None))
     }
 
     #[inline(always)]

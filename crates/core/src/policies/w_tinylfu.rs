@@ -95,8 +95,8 @@ impl Policy for WTinyLfu {
                 doc: "move the border of the window by hill climbing on the hit ratio",
             },
         ],
-        offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -1,16 +1,11 @@
-//! Policies chosen at run time inside other policies: one virtual call for each reference.
+//! Policies chosen at run time inside other policies: one indirect call for each reference.
 
-use std::marker::PhantomData;
+use super::{Capabilities, Effects, Outcome, Policy, Ranked, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
-use super::{
-    Args, Done, Effects, Explanation, Hits, Info, Outcome, Policy, Profiling, Reference, Setting, Setup, Slot, Work,
-};
-use crate::classify::Class;
-use crate::spec::{SpecError, Value};
-use crate::view::View;
-
-/// A [`Policy`] behind a virtual table. Every method calls the policy's own method.
-pub trait DynPolicy: Send {
+/// A [`Policy`] behind a table of functions. Every method calls the policy's own method.
+#[expect(clippy::len_without_is_empty, reason = "as in Policy")]
+pub trait DynPolicy: Capabilities + Send {
     /// [`Policy::access`].
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut dyn Effects) -> Outcome;
     /// [`Policy::prefetch`].
@@ -19,41 +14,17 @@ pub trait DynPolicy: Send {
     fn remove(&mut self, slot: Slot, fx: &mut dyn Effects);
     /// [`Policy::resize`].
     fn resize(&mut self, capacity: u32, fx: &mut dyn Effects);
-    /// [`Policy::reconfigure`].
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut dyn Effects) -> bool;
     /// [`Policy::grow`].
     fn grow(&mut self, slots: u32);
     /// [`Policy::contains`].
     fn contains(&self, slot: Slot) -> bool;
     /// [`Policy::len`].
     fn len(&self) -> u32;
-    /// [`Policy::is_empty`].
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// [`Policy::room`].
-    fn room(&self, class: Class) -> u32;
-    /// [`Policy::piece`].
-    fn piece(&self, class: Class) -> u32;
-    /// [`Policy::keeps`].
-    fn keeps(&self, reference: &Reference) -> bool;
-    /// [`Policy::keep_order`].
-    fn keep_order(&mut self) -> bool;
-    /// [`Policy::position`].
-    fn position(&self, slot: Slot) -> Option<u32>;
-    /// [`Policy::at`].
-    fn at(&self, position: u32) -> Option<Slot>;
-    /// [`Policy::take_work`].
-    fn take_work(&mut self) -> Option<Work>;
-    /// [`Policy::finish_work`].
-    fn finish_work(&mut self, done: Done);
-    /// [`Policy::explain`].
-    fn explain(&self) -> Vec<Explanation>;
     /// [`Policy::validate`].
     fn validate(&self);
 }
 
-impl<P: Policy> DynPolicy for P {
+impl<P: Policy + Capabilities> DynPolicy for P {
     fn access(&mut self, slot: Slot, reference: Reference, mut fx: &mut dyn Effects) -> Outcome {
         Policy::access(self, slot, reference, &mut fx)
     }
@@ -70,10 +41,6 @@ impl<P: Policy> DynPolicy for P {
         Policy::resize(self, capacity, &mut fx);
     }
 
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, mut fx: &mut dyn Effects) -> bool {
-        Policy::reconfigure(self, before, setup, &mut fx)
-    }
-
     fn grow(&mut self, slots: u32) {
         Policy::grow(self, slots);
     }
@@ -86,163 +53,73 @@ impl<P: Policy> DynPolicy for P {
         Policy::len(self)
     }
 
-    fn room(&self, class: Class) -> u32 {
-        Policy::room(self, class)
-    }
-
-    fn piece(&self, class: Class) -> u32 {
-        Policy::piece(self, class)
-    }
-
-    fn keeps(&self, reference: &Reference) -> bool {
-        Policy::keeps(self, reference)
-    }
-
-    fn keep_order(&mut self) -> bool {
-        Policy::keep_order(self)
-    }
-
-    fn position(&self, slot: Slot) -> Option<u32> {
-        Policy::position(self, slot)
-    }
-
-    fn at(&self, position: u32) -> Option<Slot> {
-        Policy::at(self, position)
-    }
-
-    fn take_work(&mut self) -> Option<Work> {
-        Policy::take_work(self)
-    }
-
-    fn finish_work(&mut self, done: Done) {
-        Policy::finish_work(self, done);
-    }
-
-    fn explain(&self) -> Vec<Explanation> {
-        Policy::explain(self)
-    }
-
     fn validate(&self) {
         Policy::validate(self);
     }
 }
 
+/// A policy with an order of its resident blocks, behind one table of functions.
+pub trait DynRanked: DynPolicy + Ranked {}
+
+impl<P: DynPolicy + Ranked> DynRanked for P {}
+
+/// Implements methods of [`Policy`] by those of a policy in a field: `forward!(policy: contains len)`.
+macro_rules! forward {
+    ($field:tt: $($method:ident)*) => {
+        $($crate::policy::dynamic::forward! { @ $field $method })*
+    };
+    (@ $field:tt access) => {
+        #[inline(always)]
+        fn access(&mut self, slot: $crate::policy::Slot, reference: $crate::policy::Reference, fx: &mut impl $crate::policy::Effects) -> $crate::policy::Outcome {
+            self.$field.access(slot, reference, fx)
+        }
+    };
+    (@ $field:tt prefetch) => {
+        fn prefetch(&self, slot: $crate::policy::Slot) {
+            self.$field.prefetch(slot);
+        }
+    };
+    (@ $field:tt remove) => {
+        fn remove(&mut self, slot: $crate::policy::Slot, fx: &mut impl $crate::policy::Effects) {
+            self.$field.remove(slot, fx);
+        }
+    };
+    (@ $field:tt resize) => {
+        fn resize(&mut self, capacity: u32, fx: &mut impl $crate::policy::Effects) {
+            self.$field.resize(capacity, fx);
+        }
+    };
+    (@ $field:tt grow) => {
+        fn grow(&mut self, slots: u32) {
+            self.$field.grow(slots);
+        }
+    };
+    (@ $field:tt contains) => {
+        fn contains(&self, slot: $crate::policy::Slot) -> bool {
+            self.$field.contains(slot)
+        }
+    };
+    (@ $field:tt len) => {
+        fn len(&self) -> u32 {
+            self.$field.len()
+        }
+    };
+    (@ $field:tt validate) => {
+        fn validate(&self) {
+            self.$field.validate();
+        }
+    };
+}
+pub(crate) use forward;
+
 /// Builds `W`, which weighs blocks, if blocks have weights. Otherwise builds `A`, the same policy with all weights 1.
-pub fn by_weights<A: Policy + 'static, W: Policy + 'static>(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+pub fn by_weights<A, W>(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError>
+where
+    A: Policy + Capabilities + 'static,
+    W: Policy + Capabilities + 'static,
+{
     match setup.weighs {
         true => Ok(Box::new(W::new(setup)?)),
         false => Ok(Box::new(A::new(setup)?)),
-    }
-}
-
-/// Policy `P` in the data structure of [`Policy::boxed`], for hosts that know its type. Costs one virtual call for
-/// each reference.
-pub struct Boxed<P>(Box<dyn DynPolicy>, PhantomData<fn() -> P>);
-
-impl<P: Policy + 'static> Policy for Boxed<P> {
-    const INFO: Info = P::INFO;
-
-    fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Boxed(P::boxed(setup)?, PhantomData))
-    }
-
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        P::view(args, capacity)
-    }
-
-    fn hits(args: &Args) -> Hits {
-        P::hits(args)
-    }
-
-    fn weighs(args: &Args) -> bool {
-        P::weighs(args)
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        P::identities(args, capacity)
-    }
-
-    fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
-        P::profiling(args, capacity)
-    }
-
-    fn reads_ahead(args: &Args) -> bool {
-        P::reads_ahead(args)
-    }
-
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        P::defaults_in(setting)
-    }
-
-    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        self.0.access(slot, reference, fx)
-    }
-
-    fn prefetch(&self, slot: Slot) {
-        self.0.prefetch(slot);
-    }
-
-    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.0.remove(slot, fx);
-    }
-
-    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.0.resize(capacity, fx);
-    }
-
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut impl Effects) -> bool {
-        self.0.reconfigure(before, setup, fx)
-    }
-
-    fn grow(&mut self, slots: u32) {
-        self.0.grow(slots);
-    }
-
-    fn contains(&self, slot: Slot) -> bool {
-        self.0.contains(slot)
-    }
-
-    fn len(&self) -> u32 {
-        self.0.len()
-    }
-
-    fn keeps(&self, reference: &Reference) -> bool {
-        self.0.keeps(reference)
-    }
-
-    fn keep_order(&mut self) -> bool {
-        self.0.keep_order()
-    }
-
-    fn position(&self, slot: Slot) -> Option<u32> {
-        self.0.position(slot)
-    }
-
-    fn at(&self, position: u32) -> Option<Slot> {
-        self.0.at(position)
-    }
-
-    fn room(&self, class: Class) -> u32 {
-        self.0.room(class)
-    }
-
-    fn piece(&self, class: Class) -> u32 {
-        self.0.piece(class)
-    }
-
-    fn take_work(&mut self) -> Option<Work> {
-        self.0.take_work()
-    }
-
-    fn finish_work(&mut self, done: Done) {
-        self.0.finish_work(done);
-    }
-
-    fn explain(&self) -> Vec<Explanation> {
-        self.0.explain()
-    }
-
-    fn validate(&self) {
-        self.0.validate();
     }
 }

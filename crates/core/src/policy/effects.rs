@@ -16,7 +16,7 @@ pub trait Effects {
     fn fetch(&mut self, slot: Slot, why: Extra);
     /// Returns and clears the accessed bit of the resident block in `slot`. The bit is set by references without a
     /// call of [`Policy::access`](super::Policy::access) since the admission or the last query. Always false in hosts
-    /// that call `access` for every reference; see [`Policy::hits`](super::Policy::hits).
+    /// that call `access` for every reference; see [`Requirements::hits`](super::Requirements::hits).
     fn take_accessed(&mut self, slot: Slot) -> bool;
     /// Returns the nanoseconds of work that storage has done or queued, on the clock of
     /// [`Reference::clock`](super::Reference::clock). `None` if the host does not measure it.

@@ -23,7 +23,7 @@ pub enum Extra {
     /// The quota grew, and the block's position in the policy's order is now resident.
     Allocation,
     /// The block moved to a position that is resident.
-    Fragment,
+    Moved,
 }
 
 /// The values of an application's blocks, in ranges of equal length. The most valued blocks come first.
@@ -59,12 +59,12 @@ pub struct Repartition {
     /// One quota for each application, in the order of their first references.
     pub parts: Vec<PartRoom>,
     /// The state of each application's target, for applications that have one.
-    pub promises: Vec<Promise>,
+    pub targets: Vec<Target>,
 }
 
 /// The state of an application's target at a repartition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Promise {
+pub struct Target {
     /// The application's number.
     pub app: u32,
     /// Blocks with which the target is expected to be met; `None` if no known size is sufficient.

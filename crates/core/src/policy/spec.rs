@@ -5,9 +5,8 @@ use std::fmt;
 use super::bind::bind;
 use super::dynamic::DynPolicy;
 use super::entry::{Catalog, Entry};
-use super::{Args, Argument, Effects, Info, Setting, Setup};
-use crate::spec::{Spec, SpecError, nearest, quote, write_call};
-use crate::view::View;
+use super::{Args, Argument, Effects, Info, Requirements, Setting, Setup};
+use crate::spec::{Spec, SpecError, Value, nearest, quote, write_call};
 
 /// A registered policy with arguments for its parameters.
 ///
@@ -38,16 +37,17 @@ impl PolicySpec {
         self.entry.info.offline || self.given.iter().any(|(_, value)| value.policies().any(PolicySpec::is_offline))
     }
 
-    /// Returns the policy for a setting. Parameters without an argument get the values of
-    /// [`Policy::defaults_in`](crate::policy::Policy::defaults_in), also in inner policies.
+    /// Returns the policy for a setting. Parameters without an argument get the defaults of the setting
+    /// ([`Info::serving`], [`Info::paging`]), also in inner policies.
     pub fn set_in(mut self, setting: Setting) -> PolicySpec {
         for (_, argument) in &mut self.given {
             if let Argument::Policy(inner) = argument {
                 **inner = inner.as_ref().clone().set_in(setting);
             }
         }
-        for (key, value) in self.entry.asks.defaults_in(setting) {
+        for &(key, default) in self.entry.info.defaults_in(setting) {
             let index = self.info().params.iter().position(|param| param.key == key).expect("a policy's own word");
+            let value = Value::parse(default).expect("the registry test parses every default");
             if self.given.iter().all(|(own, _)| *own != index) {
                 self.given.push((index, Argument::Value(value)));
             }
@@ -115,10 +115,10 @@ impl PolicySpec {
     /// outer policy.
     pub fn build(&self, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
         let args = self.args_within(around.args);
-        self.entry.asks.build(&Setup { capacity, args: &args, ..around.clone() })
+        self.entry.build(&Setup { capacity, args: &args, ..around.clone() })
     }
 
-    /// Gives `policy` the arguments of this spec ([`Policy::reconfigure`](super::Policy::reconfigure)). `policy` was
+    /// Gives `policy` the arguments of this spec ([`Reconfigure`](super::Reconfigure)). `policy` was
     /// built from `before` inside a policy with the arguments `around_before`.
     pub fn reconfigure(
         &self,
@@ -132,23 +132,14 @@ impl PolicySpec {
             return false;
         }
         let (before, args) = (before.args_within(around_before), self.args_within(around.args));
+        let setup = Setup { args: &args, ..around.clone() };
         args.changed_from(&before).next().is_none()
-            || policy.reconfigure(&before, &Setup { args: &args, ..around.clone() }, fx)
+            || policy.reconfigurable().is_some_and(|policy| policy.reconfigure(&before, &setup, fx))
     }
 
-    /// [`Policy::identities`](super::Policy::identities) of the policy inside one with the arguments `around`.
-    pub fn identities(&self, capacity: u32, around: &Args) -> u64 {
-        self.entry.asks.identities(&self.args_within(around), capacity)
-    }
-
-    /// [`Policy::weighs`](super::Policy::weighs) of the policy inside one with the arguments `around`.
-    pub fn weighs(&self, around: &Args) -> bool {
-        self.entry.asks.weighs(&self.args_within(around))
-    }
-
-    /// [`Policy::view`](super::Policy::view) of the policy inside one with the arguments `around`.
-    pub fn view(&self, capacity: u32, around: &Args) -> Result<View, SpecError> {
-        self.entry.asks.view(&self.args_within(around), capacity)
+    /// [`Policy::requirements`](super::Policy::requirements) of the policy inside one with the arguments `around`.
+    pub fn requirements(&self, capacity: u32, around: &Args) -> Result<Requirements, SpecError> {
+        self.entry.requirements(&self.args_within(around), capacity)
     }
 }
 

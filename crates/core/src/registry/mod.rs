@@ -1,28 +1,44 @@
 //! The table of policies: one line each. Everything that lists, names or builds policies goes through it.
 
+mod boxed;
+mod expected;
 mod parse;
 
-use crate::policy::{Args, Catalog, Entry, Hits, Policy, PolicySpec, Setting};
+use crate::capabilities;
+use crate::policy::dynamic::by_weights;
+use crate::policy::{Args, Capabilities, Catalog, Entry, Hits, Policy, PolicySpec, Setting};
 use crate::spec::SpecError;
+
+pub use boxed::Boxed;
 
 /// Work to be done for a policy chosen by name at run time, with its type known at compile time.
 pub trait Visitor {
     /// The result of the work.
     type Output;
     /// Does it for policy `P`.
-    fn visit<P: Policy + 'static>(self) -> Self::Output;
+    fn visit<P: Policy + Capabilities + 'static>(self) -> Self::Output;
 }
 
 macro_rules! entries {
-    ($($(#[$doc:meta])* $table:ident in $room:ident { $($file:ident :: $policy:ident),* $(,)? })*) => {
+    ($($(#[$doc:meta])* $table:ident in $room:ident {
+        $($file:ident :: $policy:ident $([$($capability:ident)*])? $(or $weighed:ident)? $(by $build:ident)?),* $(,)?
+    })*) => {
         $($(#[$doc])*
-        pub static $table: &[Entry] = &[$(Entry::of::<crate::$room::$file::$policy>(
-            include_str!(concat!("../", stringify!($room), "/", stringify!($file), ".rs")),
-            &CATALOG,
-        )),*];)*
+        pub static $table: &[Entry] = &[$(
+            Entry::of::<crate::$room::$file::$policy>(
+                include_str!(concat!("../", stringify!($room), "/", stringify!($file), ".rs")),
+                &CATALOG,
+            )
+            $(.built_by(by_weights::<crate::$room::$file::$policy, crate::$room::$file::$weighed>))?
+            $(.built_by(crate::$room::$file::$build))?
+        ),*];)*
 
         /// Every policy that a spec can name.
         pub static CATALOG: Catalog = Catalog { groups: &[$(&$table),*] };
+
+        $($(capabilities!(
+            crate::$room::$file::$policy $(, crate::$room::$file::$weighed)?: [$($($capability)*)?]
+        );)*)*
 
         /// Runs `visitor` for the policy with this canonical name; `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
@@ -35,12 +51,13 @@ macro_rules! entries {
 }
 
 entries! {
-    /// Every policy that replaces blocks of a single cache, in the order of the table.
+    /// Every policy that replaces blocks of a single cache, in the order of the table. In brackets are its
+    /// capabilities; `or` names the policy for blocks of many weights, `by` another function that builds it.
     ENTRIES in policies {
         acme::Acme,
         apr::Apr,
-        arc::Arc,
-        auto::Auto,
+        arc::Arc [Ranked] or Weighed,
+        auto::Auto [Learning Reconfigure],
         cacheus::Cacheus,
         car::Car,
         clock::Clock,
@@ -57,49 +74,49 @@ entries! {
         innodb::Innodb,
         karma::Karma,
         lecar::LeCar,
-        lfu::Lfu,
+        lfu::Lfu [Ranked],
         lfuda::Lfuda,
         lhd::Lhd,
         lifo::Lifo,
         lifo_plus::LifoPlus,
         linux::Linux,
-        lirs::Lirs,
+        lirs::Lirs or Weighed,
         lrfu::Lrfu,
-        lru::Lru,
+        lru::Lru [Ranked],
         lru_k::LruK,
         lru_sp::LruSp,
         mq::Mq,
         mru::Mru,
-        opt::Opt,
+        opt::Opt by boxed,
         opt_bypass::OptBypass,
         pcc::Pcc,
         random::Random,
         rrip::Rrip,
-        s3_fifo::S3Fifo,
+        s3_fifo::S3Fifo or Weighed,
         sarc::Sarc,
         seq::Seq,
         sieve::Sieve,
-        slru::Slru,
-        two_q::TwoQ,
+        slru::Slru or Weighed,
+        two_q::TwoQ [Ranked] or Weighed,
         ubm::Ubm,
         ulc::Ulc,
         w_tinylfu::WTinyLfu,
     }
     /// Every scheme that is made of other policies or parts.
     SCHEMES in schemes {
-        attribute::Attribute,
-        best::Best,
-        bypass::Bypass,
+        attribute::Attribute [Partitioned],
+        best::Best [Reconfigure],
+        bypass::Bypass [Around Selective Reconfigure],
         demote::Demote,
-        equal::Equal,
-        qos::Qos,
+        equal::Equal [Reconfigure],
+        qos::Qos [Reconfigure],
         render::Render,
-        shared::Shared,
-        size::Size,
-        ucp::Ucp,
-        undivided::Undivided,
-        unix::Unix,
-        virtual_io::VirtualIo,
+        shared::Shared [Around Reconfigure],
+        size::Size [Around Selective Reconfigure],
+        ucp::Ucp [Reconfigure],
+        undivided::Undivided [Around Partitioned],
+        unix::Unix [Partitioned],
+        virtual_io::VirtualIo [Reconfigure],
     }
 }
 
@@ -113,17 +130,20 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     CATALOG.find(name)
 }
 
+/// A capacity for requirements that do not depend on it.
+const ANY: u32 = 1 << 20;
+
 /// Every policy of a single cache that runs on traces of memory, with its defaults.
 pub fn on_faults() -> impl Iterator<Item = PolicySpec> {
     ENTRIES.iter().map(PolicySpec::of).filter(|spec| {
         let args = spec.clone().set_in(Setting::Paging).args(None);
-        spec.entry().asks.hits(&args) < Hits::Order
+        spec.entry().requirements(&args, ANY).is_ok_and(|requirements| requirements.hits < Hits::Order)
     })
 }
 
 /// Refuses a policy that must be called for every reference, where it is called for blocks that are not resident alone.
 pub fn check_on_faults(entry: &Entry, args: &Args) -> Result<(), SpecError> {
-    if entry.asks.hits(args) < Hits::Order {
+    if entry.requirements(args, ANY)?.hits < Hits::Order {
         return Ok(());
     }
     let others: Vec<String> = on_faults().map(|spec| spec.to_string()).collect();

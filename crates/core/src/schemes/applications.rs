@@ -13,23 +13,18 @@ use crate::allocate::targets::Grant;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
     App, Args, Effects, HitRates, Info, Interval, Needs, Nested, Note, Outcome, PartRoom, Policy, PolicySpec,
-    Profiling, Promise, Reference, Repartition, Setting, Setup, Slot,
+    Profiling, Reconfigure, Reference, Repartition, Requirements, Setup, Slot, Target,
 };
-use crate::schemes::{plain_view, prefetch_off};
-use crate::spec::{SpecError, Value};
-use crate::view::View;
+use crate::schemes::of_plain;
+use crate::spec::SpecError;
 
 /// What tells one divided cache from another. Parts are numbered in the order in which applications came.
 pub trait Divider: Sized + Send + 'static {
     /// Name, parameters and texts. A parameter `policy` names the policy of each part.
     const INFO: Info;
-    /// [`Policy::defaults_in`].
-    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
-        vec![prefetch_off()]
-    }
     /// The interval between two partitionings; `None` if only arrivals and departures cause one.
     fn interval(args: &Args) -> Result<Option<Interval>, SpecError>;
-    /// [`Policy::profiling`].
+    /// [`Requirements::profiling`].
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
     }
@@ -124,7 +119,7 @@ struct Part {
     room: u32,
     /// Intervals that passed since the application referred last.
     idle: u32,
-    /// [`Promise::below_since`].
+    /// [`Target::below_since`].
     below_since: Option<(u64, u64)>,
 }
 
@@ -155,27 +150,16 @@ impl<D: Divider> Policy for Applications<D> {
         Ok(scheme)
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        plain_view(D::INFO.name, args.policy("policy"), args, capacity)?;
-        Ok(View::default())
-    }
-
     /// Parts together know no more than one cache of the capacity, and what is remembered by each of them besides.
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let of = |capacity| args.policy("policy").identities(capacity, args);
-        of(capacity).saturating_add(u64::from(capacity).saturating_mul(of(1)))
-    }
-
-    fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
-        D::profiling(args, capacity)
-    }
-
-    fn reads_ahead(args: &Args) -> bool {
-        super::reads_ahead(args)
-    }
-
-    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
-        D::defaults_in(setting)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let policy = args.policy("policy");
+        let (inner, least) = (of_plain(D::INFO.name, policy, args, capacity)?, policy.requirements(1, args)?);
+        Ok(Requirements {
+            identities: inner.identities.saturating_add(u64::from(capacity).saturating_mul(least.identities)),
+            profiling: D::profiling(args, capacity),
+            reads_ahead: super::reads_ahead(args) || inner.reads_ahead,
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]
@@ -201,21 +185,6 @@ impl<D: Divider> Policy for Applications<D> {
         self.divide(&Reference::default(), false, fx);
     }
 
-    /// Tables, counts, curves and the order of each part stay. The next reference divides the room anew.
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut impl Effects) -> bool {
-        let takes = |key: &str| key == "interval" || D::CHANGEABLE.contains(&key);
-        if !setup.args.changed_from(before).all(takes) {
-            return false;
-        }
-        if setup.args.changed_from(before).any(|key| key == "interval") {
-            self.timer = D::interval(setup.args).expect("new accepts the same arguments").map(IntervalTimer::new);
-        }
-        self.divider.reconfigure(setup.args, setup.apps);
-        self.args = setup.args.clone();
-        self.is_changed = true;
-        true
-    }
-
     fn grow(&mut self, slots: u32) {
         self.slot_map.grow(slots);
     }
@@ -239,20 +208,27 @@ impl<D: Divider> Policy for Applications<D> {
     }
 }
 
+impl<D: Divider> Reconfigure for Applications<D> {
+    /// Tables, counts, curves and the order of each part stay. The next reference divides the room anew.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut dyn Effects) -> bool {
+        let takes = |key: &str| key == "interval" || D::CHANGEABLE.contains(&key);
+        if !setup.args.changed_from(before).all(takes) {
+            return false;
+        }
+        if setup.args.changed_from(before).any(|key| key == "interval") {
+            self.timer = D::interval(setup.args).expect("new accepts the same arguments").map(IntervalTimer::new);
+        }
+        self.divider.reconfigure(setup.args, setup.apps);
+        self.args = setup.args.clone();
+        self.is_changed = true;
+        true
+    }
+}
+
 impl<D: Divider> Applications<D> {
     /// The policy of a part.
     fn policy(&self, capacity: u32) -> Result<Box<dyn DynPolicy>, SpecError> {
-        let setup = Setup {
-            capacity,
-            slots: 0,
-            seed: self.seed,
-            args: &self.args,
-            future: None,
-            addresses: None,
-            apps: &[],
-            weighs: false,
-            costs: self.costs,
-        };
+        let setup = Setup { costs: self.costs, ..Setup::new(&self.args, capacity, 0, self.seed) };
         let spec: &PolicySpec = self.args.policy("policy");
         spec.build(capacity, &setup)
     }
@@ -327,8 +303,8 @@ impl<D: Divider> Applications<D> {
             is_infeasible: grant.is_flagged,
         };
         let parts = live.iter().zip(&decided).map(room).collect();
-        let promises = live.iter().filter_map(|&part| self.promise(part, reference)).collect();
-        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts, promises }));
+        let targets = live.iter().filter_map(|&part| self.promise(part, reference)).collect();
+        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts, targets }));
         for part in live {
             let points = self.divider.table(part);
             if !points.is_empty() {
@@ -338,12 +314,12 @@ impl<D: Divider> Applications<D> {
     }
 
     /// How the promise to the application of `part` stands now, if there is one.
-    fn promise(&mut self, part: usize, reference: &Reference) -> Option<Promise> {
+    fn promise(&mut self, part: usize, reference: &Reference) -> Option<Target> {
         let standing = self.divider.standing(part)?;
         let Part { app, below_since, .. } = &mut self.parts[part];
         let is_below = standing.reached.is_some_and(|reached| reached < standing.goal);
         *below_since = is_below.then(|| below_since.unwrap_or((reference.time, reference.clock)));
-        Some(Promise { app: *app, needs: standing.needs, below_since: *below_since })
+        Some(Target { app: *app, needs: standing.needs, below_since: *below_since })
     }
 
     fn resize_part(&mut self, part: usize, room: u32, fx: &mut impl Effects) {

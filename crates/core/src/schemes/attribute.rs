@@ -25,7 +25,7 @@ mod variable;
 
 use super::parted::{Layout, Parted, Scheme};
 use crate::classify::builtin;
-use crate::policy::{Args, Info, Needs, OnePass, Param, ParamKind};
+use crate::policy::{Args, Info, OnePass, Param, ParamKind};
 use crate::spec::SpecError;
 
 /// The scheme.
@@ -37,7 +37,6 @@ pub struct AttributeParts;
 impl Scheme for AttributeParts {
     const INFO: Info = Info {
         name: "attribute",
-        aliases: &[],
         family: "file-aware",
         summary: "a part with its own block size for inodes and directories, small files, and large files",
         params: &[
@@ -57,11 +56,9 @@ impl Scheme for AttributeParts {
             super::ACCESS_TIMES,
             super::PIECES,
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        one_pass: Some(OnePass::LastUseByPart),
+        ..Info::EMPTY
     };
-
-    const ONE_PASS: Option<OnePass> = Some(OnePass::LastUseByPart);
 
     fn layout(args: &Args, bytes: u64) -> Result<Layout, SpecError> {
         let rules = args.rules().cloned().unwrap_or_else(|| builtin::attribute(args.bytes("cutoff")));

@@ -21,8 +21,8 @@
 use super::applications::{Applications, Divider};
 use crate::allocate::targets::Grant;
 use crate::allocate::{exact, shares};
-use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
-use crate::spec::{SpecError, Value};
+use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference};
+use crate::spec::SpecError;
 
 /// The scheme.
 pub type Best = Applications<Foreknown>;
@@ -35,10 +35,12 @@ pub struct Foreknown {
     parts: Vec<Vec<f64>>,
 }
 
+/// Defaults outside of the simulator of requests.
+const LIVE: &[(&str, &str)] = &[("profile", "none"), ("prefetch", "off")];
+
 impl Divider for Foreknown {
     const INFO: Info = Info {
         name: "best",
-        aliases: &[],
         family: "application",
         summary: "the best division that does not change, by curves of each application alone (a bound)",
         params: &[
@@ -57,13 +59,11 @@ impl Divider for Foreknown {
                 doc: "prior knowledge: the hits of each application alone at every step, or none (equal parts)",
             },
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        serving: LIVE,
+        paging: LIVE,
+        ..Info::EMPTY
     };
-
-    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
-        vec![("profile", Value::Word("none".to_owned())), super::prefetch_off()]
-    }
 
     fn interval(_args: &Args) -> Result<Option<Interval>, SpecError> {
         Ok(None)

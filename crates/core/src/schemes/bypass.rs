@@ -31,7 +31,6 @@ pub struct ByClass {
 impl Filter for ByClass {
     const INFO: Info = Info {
         name: "bypass",
-        aliases: &[],
         family: "composed",
         summary: "any policy, but blocks of one class are not kept",
         params: &[
@@ -48,8 +47,8 @@ impl Filter for ByClass {
                 doc: "the class that goes past: one of --classes, or output, config, texture, inode, directory, large, executable, datafile",
             },
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        ..Info::EMPTY
     };
 
     fn new(args: &Args) -> Result<ByClass, SpecError> {

@@ -27,11 +27,11 @@ use std::collections::VecDeque;
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    Args, Effects, Extra, Info, Needs, Nested, Outcome, Param, ParamKind, Policy, PolicySpec, Reference, Setup, Slot,
+    Args, Effects, Extra, Info, Needs, Nested, Outcome, Param, ParamKind, Policy, PolicySpec, Reference, Requirements,
+    Setup, Slot,
 };
-use crate::schemes::plain_view;
+use crate::schemes::of_plain;
 use crate::spec::SpecError;
-use crate::view::View;
 
 /// The scheme.
 pub struct Demote {
@@ -167,7 +167,6 @@ impl Sizes {
 impl Policy for Demote {
     const INFO: Info = Info {
         name: "demote",
-        aliases: &[],
         family: "composed",
         summary: "two levels: evicted blocks of the client are sent down to the array",
         params: &[
@@ -187,8 +186,8 @@ impl Policy for Demote {
                 doc: "blocks that the client reads leave the array, or stay there and are not sent down again",
             },
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -205,17 +204,15 @@ impl Policy for Demote {
         })
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        for key in ["upper", "lower"] {
-            plain_view("demote", args.policy(key), args, capacity)?;
-        }
-        Ok(View::default())
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let sizes = Sizes::of(args, capacity).expect("new accepts the same arguments");
-        let of = |key, capacity: u32| args.policy(key).identities(capacity.max(1), args);
-        of("upper", sizes.client).saturating_add(of("lower", sizes.array))
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let sizes = Sizes::of(args, capacity)?;
+        let of = |key, capacity: u32| of_plain("demote", args.policy(key), args, capacity.max(1));
+        let (upper, lower) = (of("upper", sizes.client)?, of("lower", sizes.array)?);
+        Ok(Requirements {
+            identities: upper.identities.saturating_add(lower.identities),
+            reads_ahead: upper.reads_ahead || lower.reads_ahead,
+            ..Requirements::of(capacity)
+        })
     }
 
     #[inline(always)]
@@ -284,7 +281,7 @@ impl Policy for Demote {
         self.client.policy.validate();
         self.array.policy.validate();
         assert!(Policy::len(self) <= self.capacity, "the levels exceed the capacity");
-        assert!(self.has_array || self.array.policy.is_empty(), "blocks in an array without room");
+        assert!(self.has_array || self.array.policy.len() == 0, "blocks in an array without room");
         assert!(self.is_inclusive || self.in_both().next().is_none(), "a block in both levels");
     }
 }

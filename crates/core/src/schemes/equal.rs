@@ -30,12 +30,13 @@ pub struct EqualShares;
 impl Divider for EqualShares {
     const INFO: Info = Info {
         name: "equal",
-        aliases: &[],
         family: "application",
         summary: "a part of the same size for each application",
         params: &[super::PART_POLICY, super::PREFETCH],
-        offline: false,
         needs: Needs::EVERYTHING,
+        serving: super::PREFETCH_OFF,
+        paging: super::PREFETCH_OFF,
+        ..Info::EMPTY
     };
 
     fn interval(_args: &Args) -> Result<Option<Interval>, SpecError> {

@@ -2,9 +2,12 @@
 
 use crate::classify::Rules;
 use crate::parts::slot_set::SlotSet;
-use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Info, Nested, Outcome, Policy, Reference, Setup, Slot};
-use crate::schemes::plain_view;
+use crate::policy::dynamic::{DynPolicy, forward};
+use crate::policy::{
+    Args, Around, Effects, Hits, Info, Nested, Outcome, Policy, Reconfigure, Reference, Requirements, Selective, Setup,
+    Slot,
+};
+use crate::schemes::of_plain;
 use crate::spec::SpecError;
 use crate::view::View;
 
@@ -37,26 +40,16 @@ impl<F: Filter> Policy for Filtered<F> {
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let filter = F::new(setup.args)?;
-        let (spec, weighs) = (setup.args.policy("policy"), Self::weighs(setup.args));
+        let spec = setup.args.policy("policy");
+        let weighs = spec.requirements(setup.capacity, setup.args)?.weighs;
         let policy = spec.build(setup.capacity, setup)?;
         Ok(Filtered { filter, policy, weighs, known: SlotSet::new(setup.slots) })
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        plain_view(F::INFO.name, args.policy("policy"), args, capacity)?;
-        Ok(View { rules: F::rules(args)?, ..View::default() })
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        args.policy("policy").identities(capacity, args)
-    }
-
-    fn weighs(args: &Args) -> bool {
-        args.policy("policy").weighs(args)
-    }
-
-    fn keeps(&self, reference: &Reference) -> bool {
-        !self.filter.goes_past(reference) && self.policy.keeps(reference)
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let inner = of_plain(F::INFO.name, args.policy("policy"), args, capacity)?;
+        let view = View { rules: F::rules(args)?, ..View::default() };
+        Ok(Requirements { view, hits: Hits::Order, ..inner })
     }
 
     #[inline(always)]
@@ -71,10 +64,6 @@ impl<F: Filter> Policy for Filtered<F> {
         self.policy.access(slot, reference, &mut Watch { known: &mut self.known, fx })
     }
 
-    fn prefetch(&self, slot: Slot) {
-        self.policy.prefetch(slot);
-    }
-
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.policy.remove(slot, &mut Watch { known: &mut self.known, fx });
     }
@@ -83,26 +72,12 @@ impl<F: Filter> Policy for Filtered<F> {
         self.policy.resize(capacity, &mut Watch { known: &mut self.known, fx });
     }
 
-    /// Takes other arguments of its policy. Its own say which blocks the policy has seen so far.
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut impl Effects) -> bool {
-        let policy = setup.args.policy("policy");
-        let mut fx = Watch { known: &mut self.known, fx };
-        setup.args.differs_only_in(before, &["policy"])
-            && policy.reconfigure(self.policy.as_mut(), before.policy("policy"), before, setup, &mut fx)
-    }
-
     fn grow(&mut self, slots: u32) {
         self.known.grow(slots);
         self.policy.grow(slots);
     }
 
-    fn contains(&self, slot: Slot) -> bool {
-        self.policy.contains(slot)
-    }
-
-    fn len(&self) -> u32 {
-        self.policy.len()
-    }
+    forward!(policy: prefetch contains len);
 
     fn validate(&self) {
         self.policy.validate();
@@ -110,6 +85,32 @@ impl<F: Filter> Policy for Filtered<F> {
         let len = self.policy.len() as usize;
         let is_counted = if self.weighs { resident <= len && (resident == 0) == (len == 0) } else { resident == len };
         assert!(is_counted, "residents are known");
+    }
+}
+
+impl<F: Filter> Around for Filtered<F> {
+    fn policy(&self) -> &dyn DynPolicy {
+        self.policy.as_ref()
+    }
+
+    fn policy_mut(&mut self) -> &mut dyn DynPolicy {
+        self.policy.as_mut()
+    }
+}
+
+impl<F: Filter> Reconfigure for Filtered<F> {
+    /// Takes other arguments of its policy. Its own say which blocks the policy has seen so far.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, mut fx: &mut dyn Effects) -> bool {
+        let policy = setup.args.policy("policy");
+        let mut fx = Watch { known: &mut self.known, fx: &mut fx };
+        setup.args.differs_only_in(before, &["policy"])
+            && policy.reconfigure(self.policy.as_mut(), before.policy("policy"), before, setup, &mut fx)
+    }
+}
+
+impl<F: Filter> Selective for Filtered<F> {
+    fn keeps(&self, reference: &Reference) -> bool {
+        !self.filter.goes_past(reference) && self.policy.selective().is_none_or(|policy| policy.keeps(reference))
     }
 }
 

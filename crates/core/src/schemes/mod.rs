@@ -23,15 +23,16 @@ pub mod undivided;
 pub mod unix;
 pub mod virtual_io;
 
-use crate::policy::{Args, Param, ParamKind, PolicySpec};
-use crate::spec::{SpecError, Value};
+use crate::policy::{Args, Param, ParamKind, PolicySpec, Requirements};
+use crate::spec::SpecError;
 use crate::view::View;
 
-/// Refuses an inner policy that wants blocks shown to it in another way than plain policies do. `around` is the
-/// scheme's name.
-fn plain_view(around: &str, inner: &PolicySpec, args: &Args, capacity: u32) -> Result<(), SpecError> {
-    if inner.view(capacity, args)? == View::default() {
-        return Ok(());
+/// Returns the requirements of a policy inside a scheme. Refuses a policy that wants blocks shown to it in another way
+/// than plain policies do. `around` is the scheme's name.
+fn of_plain(around: &str, inner: &PolicySpec, args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+    let requirements = inner.requirements(capacity, args)?;
+    if requirements.view == View::default() {
+        return Ok(requirements);
     }
     let name = inner.info().name;
     Err(SpecError::new(format!("{around} cannot be put around {name}, which cuts or classifies blocks in its own way")))
@@ -40,7 +41,7 @@ fn plain_view(around: &str, inner: &PolicySpec, args: &Args, capacity: u32) -> R
 const PART_POLICY: Param =
     Param { key: "policy", kind: ParamKind::Policy, default: "lru", doc: "the policy of each part" };
 
-/// Read by the host: [`Policy::reads_ahead`](crate::policy::Policy::reads_ahead).
+/// Read by the host: [`Requirements::reads_ahead`].
 const PREFETCH: Param = Param {
     key: "prefetch",
     kind: ParamKind::Word(&["linux", "off"]),
@@ -48,15 +49,13 @@ const PREFETCH: Param = Param {
     doc: "read-ahead for sequential readers: as Linux does it, up to 128K (paper), or none; a mount has its own",
 };
 
-/// [`Policy::reads_ahead`](crate::policy::Policy::reads_ahead) of schemes with [`PREFETCH`].
+/// [`Requirements::reads_ahead`] of schemes with [`PREFETCH`].
 fn reads_ahead(args: &Args) -> bool {
     args.word(PREFETCH.key) != "off"
 }
 
-/// [`Policy::defaults_in`](crate::policy::Policy::defaults_in) of schemes with [`PREFETCH`].
-fn prefetch_off() -> (&'static str, Value) {
-    ("prefetch", Value::Word("off".to_owned()))
-}
+/// Defaults outside of the simulator of requests, of schemes with [`PREFETCH`].
+const PREFETCH_OFF: &[(&str, &str)] = &[("prefetch", "off")];
 
 const LOOKUP: Param = Param {
     key: "lookup",

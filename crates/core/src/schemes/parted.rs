@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::classify::{Class, Rules};
 use crate::policies::lru::Lru;
-use crate::policy::{Args, Effects, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Partitioned, Policy, Reference, Requirements, Setup, Slot};
 use crate::spec::{SpecError, Value};
 use crate::view::{AccessTimes, Metadata, Parts, View};
 
@@ -13,8 +13,6 @@ use crate::view::{AccessTimes, Metadata, Parts, View};
 pub trait Scheme: Send + 'static {
     /// Name, parameters and texts.
     const INFO: Info;
-    /// [`Policy::ONE_PASS`].
-    const ONE_PASS: Option<OnePass> = None;
     /// The parts of a cache of `bytes`.
     fn layout(args: &Args, bytes: u64) -> Result<Layout, SpecError>;
 }
@@ -94,7 +92,6 @@ pub(super) fn metadata(args: &Args) -> Metadata {
 
 impl<S: Scheme> Policy for Parted<S> {
     const INFO: Info = Info { needs: Needs { class: true, ..Needs::NOTHING }, ..S::INFO };
-    const ONE_PASS: Option<OnePass> = S::ONE_PASS;
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let bytes = total_bytes(setup.args, S::INFO.name, setup.capacity)?;
@@ -106,20 +103,16 @@ impl<S: Scheme> Policy for Parted<S> {
         Ok(Parted { base, base_capacity: setup.capacity, parts, block, bytes, cuts_by_total, scheme: PhantomData })
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
         let layout = S::layout(args, total_bytes(args, S::INFO.name, capacity)?)?;
         let block_bytes = layout.parts.iter().map(|part| part.block).collect();
-        Ok(View {
+        let view = View {
             rules: Some(layout.rules),
             parts: Some(Parts { of_class: layout.of_class, block_bytes }),
             metadata: Some(metadata(args)),
-        })
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        let bytes = total_bytes(args, S::INFO.name, capacity).expect("new accepts the same arguments");
-        let layout = S::layout(args, bytes).expect("new accepts the same arguments");
-        layout.parts.iter().map(|part| u64::from(part.blocks)).sum::<u64>() + 1
+        };
+        let blocks: u64 = layout.parts.iter().map(|part| u64::from(part.blocks)).sum();
+        Ok(Requirements { view, identities: blocks + 1, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]
@@ -158,6 +151,12 @@ impl<S: Scheme> Policy for Parted<S> {
         self.parts.iter().map(Lru::len).sum()
     }
 
+    fn validate(&self) {
+        self.parts.iter().for_each(Lru::validate);
+    }
+}
+
+impl<S: Scheme> Partitioned for Parted<S> {
     fn room(&self, class: Class) -> u32 {
         self.base.parts[usize::from(self.base.of_class[usize::from(class)])].blocks
     }
@@ -168,9 +167,5 @@ impl<S: Scheme> Policy for Parted<S> {
             true => u32::try_from(self.bytes / part.block).unwrap_or(u32::MAX).max(1),
             false => part.blocks,
         }
-    }
-
-    fn validate(&self) {
-        self.parts.iter().for_each(Lru::validate);
     }
 }

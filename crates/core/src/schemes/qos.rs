@@ -40,8 +40,8 @@ use super::monitor::Monitor;
 use crate::allocate::curve::Curve;
 use crate::allocate::targets::{self, Claim, Grant};
 use crate::families::promised;
-use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
-use crate::spec::{SpecError, Value};
+use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference};
+use crate::spec::SpecError;
 
 /// The scheme.
 pub type Qos = Applications<Promises>;
@@ -77,10 +77,12 @@ struct Account {
     references: u64,
 }
 
+/// Defaults outside of the simulator of requests.
+const LIVE: &[(&str, &str)] = &[("profile", "none"), ("interval", "300s"), ("prefetch", "off")];
+
 impl Divider for Promises {
     const INFO: Info = Info {
         name: "qos",
-        aliases: &[],
         family: "application",
         summary: "a part for each application, as large as the hit rate or time that it was promised needs",
         params: &[
@@ -132,17 +134,11 @@ impl Divider for Promises {
             promised::MISS_TIME,
             promised::APP,
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        serving: LIVE,
+        paging: LIVE,
+        ..Info::EMPTY
     };
-
-    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
-        vec![
-            ("profile", Value::Word("none".to_owned())),
-            ("interval", Value::Time(300_000_000_000)),
-            super::prefetch_off(),
-        ]
-    }
 
     const CHANGEABLE: &[&str] = &["least", "rate", "hit_time", "miss_time", "APP"];
 

@@ -50,7 +50,9 @@ mod periods;
 
 use crate::classify::{Class, Rules, builtin};
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Requirements, Setup, Slot,
+};
 use crate::spec::SpecError;
 use crate::view::View;
 use periods::Periods;
@@ -164,7 +166,6 @@ impl Mode {
 impl Policy for Render {
     const INFO: Info = Info {
         name: "render",
-        aliases: &[],
         family: "composed",
         summary: "textures and configuration by MRU in areas of their own, random textures by LRU, output past the cache",
         params: &[
@@ -217,8 +218,8 @@ impl Policy for Render {
                 doc: "of several shadows that remember a block, which count: the first of T2, C2, O2, or all",
             },
         ],
-        offline: false,
         needs: Needs { class: true, ..Needs::NOTHING },
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -240,18 +241,16 @@ impl Policy for Render {
         Ok(render)
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
         first_division(args, capacity)?;
         least(args, capacity)?;
-        Ok(View { rules: Some(rules(args)), ..View::default() })
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
         // The shadows leave out each area once: 3c - c. A fixed O2 may replace a smaller one.
         let Mode { adapts, is_fixed, .. } = Mode::of(args);
         let shadows = if adapts { 2 * u64::from(capacity) } else { 0 };
         let fixed = if adapts && is_fixed { RANDOM_BLOCKS } else { 0 };
-        u64::from(capacity) + shadows + u64::from(fixed) + 1
+        let identities = u64::from(capacity) + shadows + u64::from(fixed) + 1;
+        let view = View { rules: Some(rules(args)), ..View::default() };
+        Ok(Requirements { view, identities, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]

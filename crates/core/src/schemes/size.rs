@@ -32,7 +32,6 @@ pub struct BySize {
 impl Filter for BySize {
     const INFO: Info = Info {
         name: "max-size",
-        aliases: &[],
         family: "composed",
         summary: "any policy, but objects above a size are not kept",
         params: &[
@@ -44,8 +43,8 @@ impl Filter for BySize {
                 doc: "bytes of the largest object that is kept",
             },
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        ..Info::EMPTY
     };
 
     fn new(args: &Args) -> Result<BySize, SpecError> {

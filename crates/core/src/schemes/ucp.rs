@@ -36,7 +36,6 @@ pub struct Utility {
 impl Divider for Utility {
     const INFO: Info = Info {
         name: "ucp",
-        aliases: &[],
         family: "application",
         summary: "a part for each application, as large as sampled hit curves say it is worth",
         params: &[
@@ -49,8 +48,10 @@ impl Divider for Utility {
                 doc: "interval between two partitionings: a number of references, a time such as 2s, or a share of the run",
             },
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        serving: super::PREFETCH_OFF,
+        paging: super::PREFETCH_OFF,
+        ..Info::EMPTY
     };
 
     fn interval(args: &Args) -> Result<Option<Interval>, SpecError> {

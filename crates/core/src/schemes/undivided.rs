@@ -18,13 +18,13 @@
 
 use crate::classify::{Class, builtin};
 use crate::host::room::{self, Room, Weighed};
-use crate::policy::dynamic::DynPolicy;
+use crate::policy::dynamic::{DynPolicy, forward};
 use crate::policy::{
-    Args, Done, Effects, Explanation, Info, Needs, Nested, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
-    Work,
+    Args, Around, Effects, Info, Needs, Nested, Outcome, Param, ParamKind, Partitioned, Policy, Reference,
+    Requirements, Setup, Slot,
 };
+use crate::schemes::of_plain;
 use crate::schemes::parted::{PartSize, metadata, total_bytes};
-use crate::schemes::plain_view;
 use crate::spec::SpecError;
 use crate::view::{Parts, View};
 
@@ -142,7 +142,6 @@ fn kinds(args: &Args) -> Parts {
 impl Policy for Undivided {
     const INFO: Info = Info {
         name: "undivided",
-        aliases: &[],
         family: "file-aware",
         summary: "inodes, directories and data in blocks of their own sizes, all in one cache under one policy",
         params: &[
@@ -162,8 +161,8 @@ impl Policy for Undivided {
             super::LOOKUP,
             super::ACCESS_TIMES,
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -178,10 +177,11 @@ impl Policy for Undivided {
         for &block in &kinds.block_bytes {
             PartSize::fitting(bytes, block, "everything")?;
         }
-        let weighs = spec.weighs(setup.args);
+        let requirements = |capacity| spec.requirements(capacity, setup.args);
+        let (capacity, weighs) = room::begun_with(bytes, requirements)?;
         let build = |capacity| spec.build(capacity, &Setup { weighs: true, ..setup.clone() });
         Ok(Undivided {
-            policy: build(room::begun_with(bytes, weighs))?,
+            policy: build(capacity)?,
             room: Room::new(bytes, weighs, |entries| build(entries).is_ok()),
             kept: Kept { of: vec![0; setup.slots as usize], bytes: 0, blocks: 0 },
             kinds,
@@ -189,18 +189,16 @@ impl Policy for Undivided {
         })
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        plain_view(Self::INFO.name, args.policy("policy"), args, capacity)?;
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let inner = of_plain(Self::INFO.name, args.policy("policy"), args, capacity)?;
         total_bytes(args, Self::INFO.name, capacity)?;
-        Ok(View {
+        let view = View {
             rules: Some(builtin::attribute(builtin::DEFAULT_CUTOFF)),
             parts: Some(kinds(args)),
             metadata: Some(metadata(args)),
-        })
-    }
-
-    fn identities(_args: &Args, _capacity: u32) -> u64 {
-        u64::MAX
+        };
+        let (identities, reads_ahead) = (u64::MAX, inner.reads_ahead);
+        Ok(Requirements { view, identities, reads_ahead, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]
@@ -208,7 +206,7 @@ impl Policy for Undivided {
         let bytes = self.kinds.block_bytes_of(reference.class);
         let mut room = self.room;
         let reference = Reference { bytes: bytes as u32, weight: room.weight(bytes), ..reference };
-        if !self.policy.contains(slot) && self.policy.keeps(&reference) {
+        if !self.policy.contains(slot) && self.policy.selective().is_none_or(|policy| policy.keeps(&reference)) {
             room.make(bytes, &mut self.watched(fx, Some(slot)));
         }
         let mut watched = self.watched(fx, None);
@@ -221,9 +219,7 @@ impl Policy for Undivided {
         outcome
     }
 
-    fn prefetch(&self, slot: Slot) {
-        self.policy.prefetch(slot);
-    }
+    forward!(policy: prefetch contains);
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.kept.set(slot, 0);
@@ -244,32 +240,8 @@ impl Policy for Undivided {
         self.policy.grow(slots);
     }
 
-    fn contains(&self, slot: Slot) -> bool {
-        self.policy.contains(slot)
-    }
-
     fn len(&self) -> u32 {
         self.kept.blocks
-    }
-
-    fn room(&self, class: Class) -> u32 {
-        if self.kinds.of_class[usize::from(class)] == METADATA { 0 } else { self.fitting(class) }
-    }
-
-    fn piece(&self, class: Class) -> u32 {
-        self.fitting(class)
-    }
-
-    fn take_work(&mut self) -> Option<Work> {
-        self.policy.take_work()
-    }
-
-    fn finish_work(&mut self, done: Done) {
-        self.policy.finish_work(done);
-    }
-
-    fn explain(&self) -> Vec<Explanation> {
-        self.policy.explain()
     }
 
     fn validate(&self) {
@@ -280,5 +252,25 @@ impl Policy for Undivided {
         assert_eq!(of.iter().map(|&bytes| u64::from(bytes)).sum::<u64>(), *bytes);
         assert_eq!(of.iter().filter(|&&bytes| bytes > 0).count(), *blocks as usize);
         assert!(self.kept.bytes <= self.room.capacity, "more than fits");
+    }
+}
+
+impl Around for Undivided {
+    fn policy(&self) -> &dyn DynPolicy {
+        self.policy.as_ref()
+    }
+
+    fn policy_mut(&mut self) -> &mut dyn DynPolicy {
+        self.policy.as_mut()
+    }
+}
+
+impl Partitioned for Undivided {
+    fn room(&self, class: Class) -> u32 {
+        if self.kinds.of_class[usize::from(class)] == METADATA { 0 } else { self.fitting(class) }
+    }
+
+    fn piece(&self, class: Class) -> u32 {
+        self.fitting(class)
     }
 }

@@ -13,7 +13,7 @@
 
 use super::parted::{Layout, PartSize, Parted, Scheme};
 use crate::classify::builtin;
-use crate::policy::{Args, Info, Needs, Param, ParamKind};
+use crate::policy::{Args, Info, Param, ParamKind};
 use crate::spec::SpecError;
 
 /// The scheme.
@@ -28,7 +28,6 @@ const INODE: u64 = 128;
 impl Scheme for UnixParts {
     const INFO: Info = Info {
         name: "unix",
-        aliases: &[],
         family: "file-aware",
         summary: "a part for inodes, LRU over blocks of 4 KB for everything else",
         params: &[
@@ -43,8 +42,7 @@ impl Scheme for UnixParts {
             super::ACCESS_TIMES,
             super::PIECES,
         ],
-        offline: false,
-        needs: Needs::NOTHING,
+        ..Info::EMPTY
     };
 
     fn layout(args: &Args, bytes: u64) -> Result<Layout, SpecError> {

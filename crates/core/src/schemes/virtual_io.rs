@@ -53,12 +53,11 @@ use crate::allocate::moves::{self, Stake};
 use crate::families::promised::app_named;
 use crate::policy::{
     App, Args, Argument, Effects, Info, Needs, Note, Outcome, Param, ParamKind, PartRoom, Policy, PolicySpec,
-    Reference, Repartition, Setup, Slot,
+    Reconfigure, Reference, Repartition, Requirements, Setup, Slot,
 };
-use crate::schemes::plain_view;
+use crate::schemes::of_plain;
 use crate::schemes::slot_map::{PartMap, SlotMap};
 use crate::spec::SpecError;
-use crate::view::View;
 
 /// Bytes of a unit of the paper, and its blocks where blocks have no size.
 const UNIT_BYTES: u64 = 1 << 20;
@@ -151,8 +150,8 @@ impl Policy for VirtualIo {
                 doc: "applications with settings of their own, by their names: a policy (lu=lfu), or all of it (lu=virtual(lfu,alpha=0.5))",
             },
         ],
-        offline: false,
         needs: Needs::EVERYTHING,
+        ..Info::EMPTY
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -176,15 +175,12 @@ impl Policy for VirtualIo {
         Ok(scheme)
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+    fn requirements(args: &Args, capacity: u32) -> Result<Requirements, SpecError> {
+        let mut reads_ahead = false;
         for policy in args.policies().filter(|policy| policy.info().name != Self::INFO.name) {
-            plain_view("virtual", policy, args, capacity)?;
+            reads_ahead |= of_plain("virtual", policy, args, capacity)?.reads_ahead;
         }
-        Ok(View::default())
-    }
-
-    fn identities(_args: &Args, _capacity: u32) -> u64 {
-        u64::MAX
+        Ok(Requirements { identities: u64::MAX, reads_ahead, ..Requirements::of(capacity) })
     }
 
     #[inline(always)]
@@ -226,19 +222,6 @@ impl Policy for VirtualIo {
         self.install(&Reference::default(), &(0..self.queues.len()).collect::<Vec<_>>(), fx);
     }
 
-    /// Queues, values and the order of each queue stay. The end of the quantum goes by the new arguments.
-    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut impl Effects) -> bool {
-        if !setup.args.differs_only_in(before, &["alpha", "promise"]) {
-            return false;
-        }
-        self.args = setup.args.clone();
-        for part in 0..self.queues.len() {
-            let queue = self.vrm(self.queues[part].app).expect("new accepts the same arguments");
-            self.queues[part].settings = queue.settings;
-        }
-        true
-    }
-
     fn grow(&mut self, slots: u32) {
         self.slot_map.grow(slots);
     }
@@ -258,6 +241,21 @@ impl Policy for VirtualIo {
             queue.policy.validate();
             queue.validate(self.slot_map.numbers(part), self.unit);
         }
+    }
+}
+
+impl Reconfigure for VirtualIo {
+    /// Queues, values and the order of each queue stay. The end of the quantum goes by the new arguments.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut dyn Effects) -> bool {
+        if !setup.args.differs_only_in(before, &["alpha", "promise"]) {
+            return false;
+        }
+        self.args = setup.args.clone();
+        for part in 0..self.queues.len() {
+            let queue = self.vrm(self.queues[part].app).expect("new accepts the same arguments");
+            self.queues[part].settings = queue.settings;
+        }
+        true
     }
 }
 
@@ -290,23 +288,13 @@ impl VirtualIo {
             Some(spec) => (spec.clone(), self.args.clone()),
             None => (self.args.policy("policy").clone(), self.args.clone()),
         };
-        let setup = Setup {
-            capacity: 1,
-            slots: 0,
-            seed: self.seed,
-            args: &args,
-            future: None,
-            addresses: None,
-            apps: &[],
-            weighs: false,
-            costs: false,
-        };
-        let mut policy = spec.build(1, &setup)?;
-        if !policy.keep_order() {
+        let policy = spec.build(1, &Setup::new(&args, 1, 0, self.seed))?.into_ranked();
+        let ordered = policy.and_then(|mut policy| policy.keep_order().then_some(policy));
+        let Some(policy) = ordered else {
             return Err(SpecError::new(format!(
                 "virtual cannot be put around {spec}, which keeps no order of positions: expected lru, lfu, arc or 2q"
             )));
-        }
+        };
         Ok(Vrm::new(app, policy, Settings::of(&args)?, self.unit))
     }
 
@@ -421,7 +409,7 @@ impl VirtualIo {
         };
         let parts = self.queues.iter().filter(|queue| !queue.is_away).map(room).collect();
         let (time, clock) = (reference.time, reference.clock);
-        fx.note(&Note::Division(&Repartition { time, clock, parts, promises: Vec::new() }));
+        fx.note(&Note::Division(&Repartition { time, clock, parts, targets: Vec::new() }));
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> Clock<'a> {
 
     /// Replays the whole trace.
     pub fn run(&self, plan: &Plan, setup: &Setup, options: &ClockOptions) -> Result<Ended, SimError> {
-        let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;
+        let policy = plan.entry.build(setup).map_err(|error| plan.refused(error))?;
         let replay = Replay::new(policy, Dense::new(self.trace.addresses.clone()), plan, options, &self.trace.facts());
         let mut replay =
             replay.with_blocks(setup.slots, &self.trace.block_bytes).with_ahead(self.ahead(plan, setup.capacity));
@@ -101,7 +101,7 @@ impl<'a> Clock<'a> {
     /// too: a policy's knowledge of an application does not depend on the user's selection.
     fn alone(&self, app: u32, policy: &PolicySpec, capacity: u32, plan: &Plan) -> Result<Option<Alone>, SimError> {
         let Some(lane) = self.lanes().iter().find(|lane| lane.app == app) else { return Ok(None) };
-        let around = Setup { capacity, ..plan.setup(Some(&self.trace.addresses), None, &[]) };
+        let around = Setup { capacity, ..plan.setup(Some(&self.trace.addresses), None, &[])? };
         let policy = policy.build(capacity, &around).map_err(|error| plan.refused(error))?;
         let (directory, facts) = (Dense::new(self.trace.addresses.clone()), self.trace.facts());
         let replay = Replay::new(policy, directory, plan, &ClockOptions::default(), &facts);
@@ -127,7 +127,7 @@ pub(crate) fn cell(
     options: &ClockOptions,
     trace: &Trace,
 ) -> Result<Box<dyn Cell<u64>>, SimError> {
-    let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;
+    let policy = plan.entry.build(setup).map_err(|error| plan.refused(error))?;
     Ok(Box::new(Replay::new(policy, Hashed::default(), plan, options, trace)))
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn named(names: &[String]) -> Vec<App> {
 /// hit rate in percent of each alone, at each size; none if it does not occur.
 pub(crate) fn apps(clock: &Clock, plan: &Plan) -> Result<Vec<App>, SimError> {
     let mut apps = named(&clock.trace.apps);
-    let Some(profiling) = plan.entry.asks.profiling(&plan.args, plan.capacity) else { return Ok(apps) };
+    let Some(profiling) = plan.requirements()?.profiling else { return Ok(apps) };
     let (policy, sizes) = match profiling {
         Profiling::Alone { policy, sizes } => (policy, sizes),
         Profiling::Read { policy, file } => {

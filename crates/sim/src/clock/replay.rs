@@ -181,8 +181,8 @@ impl<'a, D: Directory> Replay<'a, D> {
 
     /// Counts a window that was replayed.
     pub fn count(&mut self, window: &Window<D::Key>) {
-        let policy = &self.policy;
-        self.count.add(window, self.hits.words(), |class| policy.piece(class));
+        let parts = self.policy.partitioned();
+        self.count.add(window, self.hits.words(), |class| parts.map_or(u32::MAX, |parts| parts.piece(class)));
     }
 
     /// The place of an application, which may be a new one.
@@ -399,7 +399,8 @@ impl<'a, D: Directory> Replay<'a, D> {
             times: self.device.map(|device| Times { finish, disk_busy: device.busy, apps }),
             ..self.count.tally(&self.host.transfers, &self.host.class_writes)
         };
-        Ended { tally, samples: self.series.samples, explanations: self.policy.explain(), reference_nanoseconds: None }
+        let explanations = self.policy.learning().map_or_else(Vec::new, |policy| policy.explain());
+        Ended { tally, samples: self.series.samples, explanations, reference_nanoseconds: None }
     }
 }
 

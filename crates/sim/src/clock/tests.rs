@@ -198,7 +198,7 @@ fn every_policy_can_be_read_ahead_for() {
     for entry in hotset_core::registry::all() {
         let spec = format!("shared({})", entry.info.name);
         let Ok(resolved) = PolicySpec::parse(&spec) else { continue };
-        if resolved.is_offline() || resolved.entry().asks.view(&resolved.args(Some(4096)), 64).is_err() {
+        if resolved.is_offline() || resolved.entry().requirements(&resolved.args(Some(4096)), 64).is_err() {
             continue;
         }
         let timed = run_one(&requests, &spec, 64, None, Some(Every::References(100)));

@@ -314,7 +314,7 @@ fn reuses(trace: &References) -> Vec<Reuse> {
 
 /// True if one pass gives the hits of the policy at every size.
 pub(super) fn is_lru(policy: &PolicySpec) -> bool {
-    policy.entry().asks.one_pass() == Some(OnePass::LastUse)
+    policy.info().one_pass == Some(OnePass::LastUse)
 }
 
 #[cfg(test)]

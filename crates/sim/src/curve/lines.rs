@@ -151,7 +151,7 @@ impl Curves {
         if !self.selection.counts_all() {
             return Err(SimError::SampleCountsAll);
         }
-        let gives_lru = |policy: &&PolicySpec| policy.entry().asks.one_pass() == Some(OnePass::LastUse);
+        let gives_lru = |policy: &&PolicySpec| policy.info().one_pass == Some(OnePass::LastUse);
         if let Some(other) = self.policies.iter().find(|policy| !gives_lru(policy)) {
             return Err(SimError::NotSampled { policy: other.to_string() });
         }
@@ -254,7 +254,7 @@ fn one_pass(policy: &PolicySpec, references: &References, block_bytes: Option<u6
         return Ok(None);
     }
     let name = policy.to_string();
-    Ok(match policy.entry().asks.one_pass() {
+    Ok(match policy.info().one_pass {
         Some(OnePass::LastUse) => Some(Line::exact(name, &LruCurve::of(references))),
         Some(OnePass::NextUse) => {
             let too_many = |_| SimError::TooManyReferences { policy: name.clone() };

@@ -1,7 +1,7 @@
 //! The unit of the capacity of a cell: blocks, or bytes of objects.
 
 use hotset_core::host::room::{Room, Weighed};
-use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
+use hotset_core::policy::{Capabilities, Effects, Outcome, Policy, Reference, Slot};
 
 use super::cell::PolicyCell;
 use super::directory::Directory;
@@ -10,7 +10,7 @@ use super::host::{Counting, Watch};
 /// How a cell serves a reference. Nothing to do for blocks: the policy counts them.
 pub(crate) trait Capacity: Watch + Sized {
     /// References the block `key`, an object of so many bytes; gives its slot, if it has one, and what became of it.
-    fn refer<P: Policy, D: Directory, const WRITES: bool>(
+    fn refer<P: Policy + Capabilities, D: Directory, const WRITES: bool>(
         cell: &mut PolicyCell<P, D, Self>,
         key: D::Key,
         bytes: u32,
@@ -20,7 +20,7 @@ pub(crate) trait Capacity: Watch + Sized {
 
 impl Capacity for () {
     #[inline(always)]
-    fn refer<P: Policy, D: Directory, const WRITES: bool>(
+    fn refer<P: Policy + Capabilities, D: Directory, const WRITES: bool>(
         cell: &mut PolicyCell<P, D, ()>,
         key: D::Key,
         _bytes: u32,
@@ -65,7 +65,7 @@ impl Watch for Bytes {
 }
 
 impl Capacity for Bytes {
-    fn refer<P: Policy, D: Directory, const WRITES: bool>(
+    fn refer<P: Policy + Capabilities, D: Directory, const WRITES: bool>(
         cell: &mut PolicyCell<P, D, Bytes>,
         key: D::Key,
         bytes: u32,
@@ -81,7 +81,9 @@ impl Capacity for Bytes {
         }
         // Space is freed before the object has its slot: an evicted object may take the slot of a ghost with it.
         let reference = Reference { bytes, weight: room.weight(bytes.into()), ..reference };
-        if !known.is_some_and(|slot| cell.policy.contains(slot)) && cell.policy.keeps(&reference) {
+        if !known.is_some_and(|slot| cell.policy.contains(slot))
+            && cell.policy.selective().is_none_or(|policy| policy.keeps(&reference))
+        {
             room.make(bytes.into(), &mut Kept(cell));
         }
         let slot = cell.slot(key);

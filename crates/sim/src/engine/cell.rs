@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hotset_core::classify::Class;
-use hotset_core::policy::{Object, Outcome, Policy, Reference, Slot};
+use hotset_core::policy::{Capabilities, Object, Outcome, Policy, Reference, Slot};
 
 use super::capacity::Capacity;
 use super::count::Count;
@@ -42,7 +42,7 @@ pub(crate) struct PolicyCell<P, D, C = ()> {
     count: Count,
 }
 
-impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
+impl<P: Policy + Capabilities, D: Directory, C: Capacity> PolicyCell<P, D, C> {
     /// A cell over `trace`. The policy has `slots` slots.
     pub fn new(policy: P, directory: D, slots: u32, trace: &Trace, capacity: C) -> Self {
         PolicyCell {
@@ -204,7 +204,7 @@ impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
     }
 }
 
-impl<P: Policy, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> {
+impl<P: Policy + Capabilities, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> {
     fn run(&mut self, window: &Window<D::Key>) {
         let mut runs = Runs { apps: window.apps, times: window.times, classes: window.classes };
         let mut events = window.events;
@@ -217,13 +217,17 @@ impl<P: Policy, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> 
         }
         // Events behind the last reference.
         events.iter().for_each(|event| self.remove(window, event));
-        let policy = &self.policy;
-        self.count.add(window, &self.hits, |class| policy.piece(class));
+        let parts = self.policy.partitioned();
+        self.count.add(window, &self.hits, |class| parts.map_or(u32::MAX, |parts| parts.piece(class)));
     }
 
     fn end(self: Box<Self>) -> Vec<Ended> {
         let tally = self.count.tally(&self.host.transfers, &self.host.class_writes);
         let tally = Tally { decisions: self.host.decisions, ..tally };
-        vec![Ended { tally, explanations: self.policy.explain(), ..Ended::default() }]
+        vec![Ended {
+            tally,
+            explanations: self.policy.learning().map_or_else(Vec::new, |policy| policy.explain()),
+            ..Ended::default()
+        }]
     }
 }

@@ -154,7 +154,7 @@ impl<D: Directory, W: Watch, const WRITES: bool> Effects for Counting<'_, D, W, 
         match *told {
             Note::Unforced(_) => self.0.transfers.extra.push_outs += 1,
             Note::Division(decision) => match self.0.decisions.last_mut() {
-                Some(last) if last.parts == decision.parts => last.promises.clone_from(&decision.promises),
+                Some(last) if last.parts == decision.parts => last.targets.clone_from(&decision.targets),
                 _ => self.0.decisions.push(decision.clone()),
             },
             Note::Worth(_) | Note::HitRates(_) => self.0.watch.is_told(told),

@@ -1,7 +1,7 @@
 //! Planned runs, and the checks of their options.
 
 use hotset_core::host::room;
-use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Run, Setup};
+use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Requirements, Run, Setup};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 
@@ -31,9 +31,9 @@ impl Plan {
         Plan { args: self.args.clone().over(Some(run)), ..self.clone() }
     }
 
-    /// How the policy wants to see the trace.
-    pub(crate) fn view(&self) -> Result<View, SimError> {
-        self.entry.asks.view(&self.args, self.capacity).map_err(|error| self.refused(error))
+    /// What the policy requires.
+    pub(crate) fn requirements(&self) -> Result<Requirements, SimError> {
+        self.entry.requirements(&self.args, self.capacity).map_err(|error| self.refused(error))
     }
 
     /// The error of a plan that cannot be built.
@@ -48,13 +48,13 @@ impl Plan {
 
     /// True if the host is to read ahead.
     pub(crate) fn reads_ahead(&self) -> bool {
-        self.entry.asks.reads_ahead(&self.args)
+        self.requirements().is_ok_and(|requirements| requirements.reads_ahead)
     }
 
     /// True if one pass counts it at several sizes.
     fn is_of_one_pass(&self) -> bool {
         let is_small = (1..=one_pass::LARGEST).contains(&self.capacity);
-        is_small && self.bytes.is_none() && self.entry.asks.one_pass() == Some(OnePass::LastUse) && !self.reads_ahead()
+        is_small && self.bytes.is_none() && self.entry.info.one_pass == Some(OnePass::LastUse) && !self.reads_ahead()
     }
 
     /// The input from which the policy is built. Without addresses slots are handed out as they are needed.
@@ -63,12 +63,13 @@ impl Plan {
         addresses: Option<&'a [u64]>,
         future: Option<&'a Future>,
         apps: &'a [App],
-    ) -> Setup<'a> {
-        let Plan { capacity, seed, args, .. } = self;
+    ) -> Result<Setup<'a>, SimError> {
         let slots = addresses.map_or(0, |addresses| addresses.len() as u32);
-        let capacity = self.bytes.map_or(*capacity, |bytes| room::begun_with(bytes, self.entry.asks.weighs(args)));
-        let weighs = self.bytes.is_some();
-        Setup { capacity, slots, seed: *seed, args, future, addresses, apps, weighs, costs: false }
+        let begun = |bytes| room::begun_with(bytes, |capacity| self.entry.requirements(&self.args, capacity));
+        let begun = self.bytes.map(begun).transpose().map_err(|error| self.refused(error))?;
+        let capacity = begun.map_or(self.capacity, |(capacity, _)| capacity);
+        let setup = Setup::new(&self.args, capacity, slots, self.seed);
+        Ok(Setup { future, addresses, apps, weighs: self.bytes.is_some(), ..setup })
     }
 }
 
@@ -126,12 +127,12 @@ pub(crate) fn check(plan: &Plan, options: &ClockOptions, trace: &Trace) -> Resul
 
 /// Refuses what makes no sense, or is not known, where a cache is measured in bytes of objects.
 pub(crate) fn check_in_bytes(plan: &Plan, options: &ClockOptions) -> Result<(), SimError> {
-    let asks = &plan.entry.asks;
+    let requirements = plan.requirements()?;
     let wrong = [
         (plan.is_offline(), "the next use alone does not say which of two objects of different sizes should leave"),
-        (plan.view()? != View::default(), "it divides the cache by kinds of data"),
-        (asks.profiling(&plan.args, plan.capacity).is_some(), "it measures applications by blocks"),
-        (plan.reads_ahead(), "objects have no neighbours to read ahead"),
+        (requirements.view != View::default(), "it divides the cache by kinds of data"),
+        (requirements.profiling.is_some(), "it measures applications by blocks"),
+        (requirements.reads_ahead, "objects have no neighbours to read ahead"),
         (options.is_asked(), "--store and --series count blocks"),
     ];
     match wrong.into_iter().find(|(is_so, _)| *is_so) {

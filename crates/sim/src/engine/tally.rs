@@ -79,7 +79,7 @@ impl ExtraTally {
     pub(crate) fn count(&mut self, why: Extra) {
         match why {
             Extra::Allocation => self.allocation_reads += 1,
-            Extra::Fragment => self.fragment_reads += 1,
+            Extra::Moved => self.fragment_reads += 1,
             Extra::Refetch => {}
         }
     }

@@ -73,17 +73,11 @@ fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &PagingPlan) -
     let ahead = uses.filter(|_| plan.entry.info.offline).map(|uses| Ahead::new(trace, uses)).transpose();
     let future = ahead.map_err(SimError::Packer)?.map(|ahead| Future::Asked(Arc::new(ahead)));
     let setup = Setup {
-        capacity: plan.frames,
-        slots: trace.pages(),
-        seed: plan.seed,
-        args: &plan.args,
         future: future.as_ref(),
         addresses: Some(&trace.addresses),
-        apps: &[],
-        weighs: false,
-        costs: false,
+        ..Setup::new(&plan.args, plan.frames, trace.pages(), plan.seed)
     };
     let policy =
-        plan.entry.asks.build(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;
+        plan.entry.build(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;
     Cell::new(trace.clone(), policy, plan.frames, plan.frees).map_err(SimError::Packer)
 }

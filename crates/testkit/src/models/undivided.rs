@@ -79,7 +79,8 @@ impl Model for Undivided {
         let block = given.args.block_bytes().expect("a run in bytes");
         let bytes = block * given.capacity as u64;
         let sizes = ["id", "block"].map(|key| given.args.bytes(key));
-        let goes_by_bytes = given.args.policy("policy").weighs(given.args);
+        let requirements = given.args.policy("policy").requirements(64, given.args);
+        let goes_by_bytes = requirements.expect("an allowed policy").weighs;
         let capacity = if goes_by_bytes { bytes as usize } else { 64 };
         let sized = |reference: &Reference| Reference { bytes: 1, ..*reference };
         let references: Vec<Reference> = given.references.iter().map(sized).collect();

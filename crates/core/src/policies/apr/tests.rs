@@ -53,18 +53,7 @@ fn fetch(apr: &mut Apr, page: Slot) {
 fn the_figure_to_the_last_digit() {
     let mut args = Args::defaults(Apr::INFO.params, Catalog::EMPTY, Some(4096));
     args.set("decay", Value::Number(0.5)).unwrap();
-    let setup = Setup {
-        capacity: 7,
-        slots: 7,
-        seed: 1,
-        args: &args,
-        future: None,
-        addresses: None,
-        apps: &[],
-        weighs: false,
-        costs: false,
-    };
-    let mut apr = Apr::new(&setup).unwrap();
+    let mut apr = Apr::new(&Setup::new(&args, 7, 7, 1)).unwrap();
     for page in [A, B, C, D, E, F, G] {
         apr.memory.enter(page, DEFAULT, false, &mut Idle);
     }

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use super::curves::{BUCKETS, path};
 use super::flows::Flows;
 use crate::families::promised;
-use crate::policy::{Effects, Note, PartRoom, Promise, Reference, Repartition, Setup, Slot};
+use crate::policy::{Effects, Note, PartRoom, Reference, Repartition, Setup, Slot, Target};
 use crate::spec::SpecError;
 
 /// Greatest weight.
@@ -216,13 +216,13 @@ impl Promises {
 
     fn repartition(&self, reference: &Reference) -> Repartition {
         let promised = self.order.iter().map(|&app| (app, &self.accounts[usize::from(app)]));
-        let promises = promised.filter(|(_, account)| account.goal > 0.0).map(|(app, account)| Promise {
+        let targets = promised.filter(|(_, account)| account.goal > 0.0).map(|(app, account)| Target {
             app: app.into(),
             needs: account.needs,
             below_since: account.below_since,
         });
-        let (parts, promises) = (self.told.clone(), promises.collect());
-        Repartition { time: reference.time, clock: reference.clock, parts, promises }
+        let (parts, targets) = (self.told.clone(), targets.collect());
+        Repartition { time: reference.time, clock: reference.clock, parts, targets }
     }
 
     /// Finds out by the curves how many blocks each promise needs, and which of them fit together.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Opt, unforeseen};
+use crate::capabilities;
 use crate::policy::{Discard, Effects, Future, Info, NextUses, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -25,6 +26,8 @@ pub(super) struct Asking {
     /// By slot: the next use under which it is in `order`; `None` if it is not resident.
     standing: Vec<Option<u64>>,
 }
+
+capabilities!(Asking: []);
 
 impl Policy for Asking {
     const INFO: Info = Opt::INFO;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::allocate::fragments::{self, Mapping};
 use crate::allocate::moves::Stake;
 use crate::parts::slot_set::SlotSet;
-use crate::policy::dynamic::DynPolicy;
+use crate::policy::dynamic::DynRanked;
 use crate::policy::{Args, Effects, Extra, Nested, Note, Outcome, Reference, Slot, Worth};
 use crate::schemes::slot_map::SlotMap;
 use crate::spec::SpecError;
@@ -20,7 +20,7 @@ const PROMISED: f64 = 1e9;
 /// The virtual queue of one application.
 pub(super) struct Vrm {
     pub app: u32,
-    pub policy: Box<dyn DynPolicy>,
+    pub policy: Box<dyn DynRanked>,
     pub settings: Settings,
     /// Numbers for which the policy has room.
     pub slots: u32,
@@ -137,7 +137,7 @@ impl<E: Effects> Nested for Leaving<'_, '_, E> {
 
 impl Vrm {
     /// An empty queue in the order that `policy` keeps, with no room.
-    pub fn new(app: u32, policy: Box<dyn DynPolicy>, settings: Settings, unit: u32) -> Vrm {
+    pub fn new(app: u32, policy: Box<dyn DynRanked>, settings: Settings, unit: u32) -> Vrm {
         let mut queue = Vrm {
             app,
             policy,
@@ -268,7 +268,7 @@ impl Vrm {
             }
         }
         for index in 0..self.coming.len() {
-            self.enter(self.coming[index], Extra::Fragment, side);
+            self.enter(self.coming[index], Extra::Moved, side);
         }
         self.coming.clear();
     }
