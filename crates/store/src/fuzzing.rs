@@ -5,9 +5,9 @@ use futures_util::{FutureExt, stream};
 use reqwest::Url;
 
 use crate::error::StoreError;
-use crate::listed::servable;
-use crate::multistatus::{self, Entry, LONGEST};
-use crate::place::Place;
+use crate::http::listed::servable;
+use crate::webdav::multistatus::{self, Entry, LONGEST};
+use crate::webdav::place::Place;
 
 /// Where the server is asked.
 const ASKED: &str = "http://host/a%20b/";

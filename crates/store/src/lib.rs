@@ -12,12 +12,12 @@
 //! An object's bytes are requested with the version that was seen before. If the version has changed, the answer is
 //! [`StoreError::Changed`], so bytes of two versions are never mixed.
 //!
-//! A directory of a web server that speaks WebDAV is a read-only store (`web.rs`).
+//! A directory of a web server that speaks WebDAV is a read-only store (`webdav/`).
 //!
 //! An object that is read from its beginning to its end is an [`ObjectStream`], which has several parts in flight.
 //!
-//! Secrets are read from the environment and from the same files as other tools use (`profile.rs`), and are passed to
-//! `object_store` only. Error messages of this crate do not quote the store: an answer may repeat the request
+//! Secrets are read from the environment and from the same files as other tools use (`client/profile.rs`), and are
+//! passed to `object_store` only. Error messages of this crate do not quote the store: an answer may repeat the request
 //! (`error.rs`).
 //!
 //! ```no_run
@@ -31,30 +31,22 @@
 //! # Ok::<(), hotset_store::StoreError>(())
 //! ```
 
-mod bandwidth;
-mod bounded;
-mod calls;
-mod connect;
+mod client;
 mod error;
 pub mod fuzzing;
-mod hedge;
-mod listed;
+mod http;
 mod location;
-mod multistatus;
 mod object;
-mod place;
-mod profile;
-mod redirects;
-mod store;
-mod stream;
 mod upload;
-mod web;
+mod webdav;
 
-pub use bandwidth::Moved;
+pub use client::bandwidth::Moved;
+pub use client::hedge::Hedged;
+pub use client::in_flight::PART;
+pub use client::store::Store;
+pub use client::stream::{ObjectStream, Stored};
 pub use error::StoreError;
-pub use hedge::Hedged;
+pub use http::limits::Limits;
 pub use location::Location;
 pub use object::{Object, Page};
-pub use store::{Limits, Store};
-pub use stream::{ObjectStream, Stored};
-pub use upload::{MOST_PARTS, PART, Upload};
+pub use upload::{MOST_PARTS, Upload};

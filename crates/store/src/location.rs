@@ -7,7 +7,7 @@ use object_store::path::Path;
 use reqwest::Url;
 
 use crate::error::StoreError;
-use crate::redirects::permitted;
+use crate::http::redirects::permitted;
 
 /// A directory of a store, or an object: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`; and a
 /// file or directory of a web server, `https://host/file`.

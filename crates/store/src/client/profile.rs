@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 
-use crate::connect::Environment;
+use crate::client::connect::Environment;
 use crate::error::StoreError;
 
 /// The settings of a profile by name. Not to be printed.

@@ -14,13 +14,13 @@ use object_store::list::PaginatedListStore;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use reqwest::Url;
 
-use crate::bounded::{Asked, Bounded};
+use crate::client::profile::Profile;
 use crate::error::StoreError;
+use crate::http::bounded::{Asked, Bounded};
+use crate::http::limits::Limits;
+use crate::http::redirects::Redirects;
 use crate::location::{Location, Scheme};
-use crate::profile::Profile;
-use crate::redirects::Redirects;
-use crate::store::Limits;
-use crate::web::Web;
+use crate::webdav::Web;
 
 /// What asks a store, about objects and for parts of listings.
 pub(crate) struct Connected {

@@ -1,5 +1,5 @@
 //! Answers of bounded length: a server in the store's place may send bytes without end. Listings contain only names
-//! that can be served ([`listed`](crate::listed)).
+//! that can be served ([`listed`](crate::http::listed)).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,10 +10,10 @@ use object_store::client::{
 };
 use object_store::{ClientConfigKey, ClientOptions, Error};
 
-use crate::listed::servable;
-use crate::redirects::Redirects;
-use crate::store::Limits;
-use crate::web::LONGEST_LISTING;
+use crate::http::LONGEST_LISTING;
+use crate::http::limits::Limits;
+use crate::http::listed::servable;
+use crate::http::redirects::Redirects;
 
 /// Bytes of the longest answer that is read.
 pub(crate) const MOST: usize = 64 << 20;

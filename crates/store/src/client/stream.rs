@@ -10,11 +10,12 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::calls::UnderWay;
+use crate::client::calls::UnderWay;
+use crate::client::store::Store;
 use crate::error::StoreError;
+use crate::http::limits::Limits;
 use crate::location::Location;
 use crate::object::Object;
-use crate::store::{Limits, Store};
 
 /// Bytes of a part: as many as come in about the time of a request, few enough that a slow line brings them in time.
 const PART: u64 = 1 << 20;

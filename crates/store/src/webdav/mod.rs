@@ -12,6 +12,9 @@
 //! Without a strong etag, a version is the second of its last change, and its size. A file may be written twice within
 //! a second, so its bytes are only requested when that second is over by the server's clock ([`Clock`]).
 
+pub(crate) mod multistatus;
+pub(crate) mod place;
+
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -29,16 +32,14 @@ use object_store::{
 use reqwest::Url;
 use tokio::time::sleep;
 
-use crate::bounded::Asked;
 use crate::error::{StoreError, on_the_way};
-use crate::multistatus::{self, Entry};
+use crate::http::LONGEST_LISTING;
+use crate::http::bounded::Asked;
+use crate::http::limits::AGAIN;
+use crate::http::redirects::{HOPS, Redirects};
 use crate::object::LONGEST;
-use crate::place::Place;
-use crate::redirects::{HOPS, Redirects};
-use crate::store::AGAIN;
-
-/// Bytes of the longest listing of a directory that is read.
-pub(crate) const LONGEST_LISTING: u64 = 256 << 20;
+use crate::webdav::multistatus::Entry;
+use crate::webdav::place::Place;
 
 /// Bytes of the properties of one file.
 const LONGEST_ANSWER: u64 = 1 << 20;

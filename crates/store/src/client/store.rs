@@ -3,57 +3,23 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::StreamExt;
 use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, ListResult, ObjectMeta, ObjectStore};
 
-use crate::bandwidth::{Bandwidth, Bytes, Moved};
-use crate::bounded::MOST;
-use crate::calls::{Calls, UnderWay};
-use crate::connect::{Connected, Environment};
+use crate::client::bandwidth::{Bandwidth, Bytes, Moved};
+use crate::client::calls::{Calls, UnderWay};
+use crate::client::connect::{Connected, Environment};
+use crate::client::hedge::{Hedged, Hedging};
+use crate::client::in_flight::Room;
 use crate::error::StoreError;
-use crate::hedge::{Hedged, Hedging};
+use crate::http::bounded::MOST;
+use crate::http::limits::{AGAIN, Limits};
 use crate::location::Location;
 use crate::object::{LONGEST, Object, Page};
-use crate::upload::Room;
-
-/// How much a store is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Requests under way at a time.
-    pub requests: usize,
-    /// For how long a call may be under way, with all that is asked again.
-    pub timeout: Duration,
-    /// So often a request is made again that failed.
-    pub retries: usize,
-    /// Reads that take much longer than recent ones are requested a second time, at most one of twenty.
-    pub hedges: bool,
-    /// Bytes a second that are read and written, all together; none for as many as there may be.
-    pub bandwidth: Option<u64>,
-}
-
-/// A connection is made in this time or not at all.
-const CONNECT: Duration = Duration::from_secs(5);
-
-impl Limits {
-    /// How long one request is waited for: one that is lost has time to be made again.
-    pub(crate) fn for_request(&self) -> Duration {
-        self.timeout / 2
-    }
-
-    pub(crate) fn for_connection(&self) -> Duration {
-        CONNECT.min(self.timeout / 4)
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8, hedges: true, bandwidth: None }
-    }
-}
 
 /// A directory of a store. Its calls wait for the answer, and may be made by many threads at once.
 pub struct Store {
@@ -66,10 +32,6 @@ pub struct Store {
     hedging: Arc<Hedging>,
     pub(crate) bandwidth: Arc<Bandwidth>,
 }
-
-/// The number of repetitions if fewer bytes arrive than announced; requests that end with an error are repeated
-/// separately.
-pub(crate) const AGAIN: usize = 3;
 
 /// Bytes that are asked for at once.
 const PIECE: usize = MOST / 2;
