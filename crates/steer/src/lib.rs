@@ -8,36 +8,25 @@
 //! on a feed, divides a control group's memory ([`Governor`]) and determines whether steering pays, by a model of the
 //! kernel ([`Judge`]) or by measuring phases with and without ([`Proven`]).
 
-mod actuate;
-mod cached;
-mod cgroup;
+mod control;
+mod decide;
 mod error;
-mod fetcher;
-mod files;
-mod follower;
-mod governor;
-mod ground;
-mod judge;
-mod mapped;
-mod marks;
-mod mirror;
-mod pending;
-mod pressure;
+mod file_set;
+mod kernel;
 mod proof;
-mod session;
-mod steering;
 
-pub use actuate::{Actuator, Advice, resident_bytes};
-pub use cached::{CachedFile, CachedFiles, CachedPages, cached_files};
-pub use cgroup::{Cgroup, Hierarchy, Made};
+pub use control::governor::{Division, Governor};
+pub use control::session::{Over, Report, Residency, Session, Settings, When, check, pages_per_stamp};
+pub use decide::marks::{Naming, tells_applications};
+pub use decide::steering::{ATTEMPTS, AppCounts, PROTECTED, SteerCounts, Steering, Telling};
 pub use error::SteerError;
-pub use fetcher::serve_fetches;
-pub use files::MOST as MOST_FILES;
-pub use governor::{Division, Governor, Reading};
-pub use ground::{Changes, Directories, Found, Ground};
-pub use judge::{BEGIN, Judge, Misses, State, WAITING};
-pub use marks::{Naming, tells_applications};
-pub use pressure::Pressure;
+pub use file_set::files::MOST as MOST_FILES;
+pub use file_set::ground::{Changes, Directories, Found, Ground};
+pub use kernel::PAGE;
+pub use kernel::actuate::{Actuator, Advice, resident_bytes};
+pub use kernel::cached::{CachedFile, CachedFiles, CachedPages, cached_files};
+pub use kernel::cgroup::{Cgroup, Hierarchy, Made, Reading};
+pub use kernel::fetcher::serve_fetches;
+pub use kernel::pressure::Pressure;
+pub use proof::judge::{BEGIN, Judge, Misses, State, WAITING};
 pub use proof::{Gain, Phase, Proven, SHORTEST, TURNS, Verdict, paired};
-pub use session::{Over, Report, Residency, Session, Settings, When, check, pages_per_stamp};
-pub use steering::{ATTEMPTS, AppCounts, PAGE, PROTECTED, SteerCounts, Steering, Telling};

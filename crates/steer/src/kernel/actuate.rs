@@ -18,9 +18,9 @@ use hotset_feed::FileId;
 use rustix::fs::{Advice as Advise, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use crate::fetcher::Fetcher;
-use crate::mapped::Mappers;
-use crate::steering::PAGE;
+use crate::kernel::PAGE;
+use crate::kernel::fetcher::Fetcher;
+use crate::kernel::mapped::Mappers;
 
 /// Acts on the page cache.
 pub trait Actuator {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hotset_feed::FileId;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::steering::PAGE;
+use crate::kernel::PAGE;
 
 /// The maximum age of a list of mappings.
 const FRESH: Duration = Duration::from_secs(1);

@@ -22,8 +22,8 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::{SteerError, io};
-use crate::ground::{Changes, Found};
-use crate::steering::PAGE;
+use crate::file_set::ground::{Changes, Found};
+use crate::kernel::PAGE;
 
 /// Files that are steered at most; each costs some hundred bytes here, and a place in the kernel's table.
 pub const MOST: usize = 200_000;

@@ -12,15 +12,16 @@ use hotset_feed::{Event, Feed, FileId, now};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-use crate::actuate::{Actuator, Advice};
-use crate::cgroup::Cgroup;
+use crate::control::governor::{Division, Governor, Moved};
+use crate::decide::steering::{AppCounts, SteerCounts, Steering, Telling};
 use crate::error::SteerError;
-use crate::governor::{Division, Governor, Moved, Reading};
-use crate::ground::{Directories, Ground};
-use crate::judge::{Judge, Misses, State};
-use crate::pressure::Pressure;
+use crate::file_set::ground::{Directories, Ground};
+use crate::kernel::PAGE;
+use crate::kernel::actuate::{Actuator, Advice};
+use crate::kernel::cgroup::{Cgroup, Reading};
+use crate::kernel::pressure::Pressure;
+use crate::proof::judge::{Judge, Misses, State};
 use crate::proof::{Proof, Proven, SHORTEST, Sample};
-use crate::steering::{AppCounts, PAGE, SteerCounts, Steering, Telling};
 
 /// Nanoseconds between looks at what sends no events.
 const SECOND: u64 = 1_000_000_000;

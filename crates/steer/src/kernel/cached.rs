@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 
-use crate::actuate::{resident, resident_bytes};
-use crate::steering::PAGE;
+use crate::kernel::PAGE;
+use crate::kernel::actuate::{resident, resident_bytes};
 
 /// A file and its pages in the page cache, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use hotset_core::request::{Kind, Op, Request};
 use hotset_core::view::View;
 use rustc_hash::FxHashMap;
 
-use crate::steering::PAGE;
+use crate::kernel::PAGE;
 
 /// The name of the application that a process is of; `None` if it has ended.
 pub type Naming = Box<dyn Fn(u32) -> Option<String> + Send>;

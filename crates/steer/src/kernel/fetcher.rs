@@ -18,7 +18,7 @@ use hotset_feed::FileId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-use crate::actuate::{Actuator, Advice};
+use crate::kernel::actuate::{Actuator, Advice};
 
 /// So long the process waits for something to fetch.
 const PATIENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };

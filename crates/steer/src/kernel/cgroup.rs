@@ -11,7 +11,15 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
 use crate::error::{SteerError, io as at};
-use crate::governor::Reading;
+
+/// Statistics of a control group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Its limit in bytes, or that of a group around it; none if there is none.
+    pub limit: Option<u64>,
+    /// Bytes that reading files cannot push out: anonymous memory, shared memory, the kernel's own.
+    pub fixed: u64,
+}
 
 /// The two ways in which kernels offer control groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

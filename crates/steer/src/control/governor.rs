@@ -9,6 +9,8 @@
 
 use serde::Serialize;
 
+use crate::kernel::cgroup::Reading;
+
 /// After so many nanoseconds in which little was taken the slack shrinks.
 const STILL: u64 = 5_000_000_000;
 /// Of so many pages that are read the kernel may take one that the policy holds, and so many at any rate.
@@ -23,15 +25,6 @@ const STEP: u64 = 16;
 /// The least slack in bytes, and the most that it begins with.
 const LEAST: u64 = 2 << 20;
 const BEGIN: u64 = 8 << 20;
-
-/// Statistics of a control group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// Its limit in bytes, or that of a group around it; none if there is none.
-    pub limit: Option<u64>,
-    /// Bytes that reading files cannot push out: anonymous memory, shared memory, the kernel's own.
-    pub fixed: u64,
-}
 
 /// Pages that have come and gone since the beginning; only differences count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

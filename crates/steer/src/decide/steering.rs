@@ -14,12 +14,13 @@ use hotset_feed::{Event, FileId, How};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use crate::actuate::Actuator;
+use crate::decide::follower::{Address, Follower, address, place};
+use crate::decide::marks::{Mark, Marks, Naming};
+use crate::decide::mirror::Mirror;
+use crate::decide::pending::Pending;
 use crate::error::SteerError;
-use crate::follower::{Address, Follower, address, place};
-use crate::marks::{Mark, Marks, Naming};
-use crate::mirror::Mirror;
-use crate::pending::Pending;
+use crate::kernel::PAGE;
+use crate::kernel::actuate::Actuator;
 
 /// A model of the kernel without steering.
 const BASELINE: &str = "linux";
@@ -38,8 +39,6 @@ const FAULTS: usize = 64;
 /// Nanoseconds between checks for huge folios that were mapped without an event, and the duration of these checks.
 const LOOK: u64 = 20_000_000;
 const LOOKS: u64 = 10_000_000_000;
-/// Bytes of a page.
-pub const PAGE: u64 = 4096;
 
 /// Counts of decisions and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -9,6 +9,8 @@
 //! it treats the pages that it was made to keep as active, and would keep them for many turns. So it begins empty, and
 //! fills its memory in its first turn.
 
+pub(crate) mod judge;
+
 use serde::Serialize;
 
 /// Turns of the cache in a phase. The first is not measured.

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use hotset_feed::{Event, FileId};
 
-use crate::actuate::{Actuator, Advice};
 use crate::error::SteerError;
-use crate::files::Files;
+use crate::file_set::files::Files;
+use crate::kernel::actuate::{Actuator, Advice};
 
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]

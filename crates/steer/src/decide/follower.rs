@@ -4,8 +4,8 @@ use hotset_core::classify::Rules;
 use hotset_core::host::{Build, Hosted, Payload, Refusal, Slots};
 use hotset_core::policy::{Needs, Object, Outcome, PolicySpec, Profiling, Reference, Requirements, Slot};
 
+use crate::decide::marks::{Mark, Marks, Naming, tells_applications};
 use crate::error::SteerError;
-use crate::marks::{Mark, Marks, Naming, tells_applications};
 
 /// The address of a block: its file above, its number in the file below.
 pub(crate) type Address = u64;

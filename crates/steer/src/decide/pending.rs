@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::follower::Address;
+use crate::decide::follower::Address;
 
 /// When a block is due, and how often it was dropped in vain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

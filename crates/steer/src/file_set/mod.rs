@@ -1,0 +1,4 @@
+//! The files that are steered.
+
+pub(crate) mod files;
+pub(crate) mod ground;
