@@ -1,9 +1,9 @@
 //! A file system that serves a directory, or objects of a store, through the cache.
 //!
 //! Every call is passed on to the source; only reads and writes of data go through the cache. [`Tree`](tree::Tree) does
-//! not depend on FUSE; `kernel.rs` translates the kernel's requests to calls of [`Served`](served::Served), and nothing
-//! else uses that protocol; `session.rs` mounts and unmounts. [`Objects`](objects::Objects) serves a directory of an
-//! object store.
+//! not depend on FUSE; `fuse/kernel.rs` translates the kernel's requests to calls of [`Served`](served::Served), and
+//! nothing else uses that protocol; `fuse/session.rs` mounts and unmounts. [`Objects`](objects::Objects) serves a
+//! directory of an object store.
 //!
 //! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
 //! counts are exact, and the policy alone decides which blocks stay. *fast*: the kernel's page cache sits in front; the
@@ -13,29 +13,15 @@
 //!
 //! A mount by root checks permissions twice: the kernel does so before it sends a request, against owner, mode and
 //! access lists of the source's files, and the source does so again, since every call that creates, opens, changes or
-//! removes something uses the caller's credentials (`credentials.rs`). Locks are the kernel's: they hold between users
-//! of the mount, not against users of the source. [`Staleness`] bounds the age of names and attributes that were
+//! removes something uses the caller's credentials (`served/credentials.rs`). Locks are the kernel's: they hold between
+//! users of the mount, not against users of the source. [`Staleness`] bounds the age of names and attributes that were
 //! changed behind the mount.
 
-mod apps;
-mod credentials;
-mod direct;
-mod dropping;
-mod handles;
-mod kernel;
-mod known;
-mod lasting;
-mod listing;
-mod metadata;
-mod nodes;
+mod fuse;
 mod objects;
-mod reading;
 mod served;
-mod session;
-mod table;
+mod source;
 mod tree;
-mod values;
-mod writing;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -43,13 +29,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-pub use apps::AppBy;
-pub use direct::PastCache;
-pub use dropping::Dropper;
-pub use lasting::{FileSystemId, is_remote};
-pub use session::{Mounted, Stopper, mount, mount_objects};
-pub use table::{Device, device_at, mount_line, mountpoint};
-pub use writing::write_all;
+pub use fuse::dropping::Dropper;
+pub use fuse::session::{Mounted, Stopper, mount, mount_objects};
+pub use served::apps::AppBy;
+pub use source::direct::PastCache;
+pub use source::lasting::{FileSystemId, is_remote};
+pub use source::table::{Device, device_at, mount_line, mountpoint};
+pub use tree::writing::write_all;
 
 use hotset_cache::source::Source;
 

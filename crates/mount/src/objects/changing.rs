@@ -24,10 +24,10 @@ use super::nodes::{Node, What};
 use super::writes::{Expected, Writes};
 use super::written::{Written, refused};
 use super::{Objects, Open, part};
-use crate::apps::{is_killed, process};
-use crate::credentials::Caller;
-use crate::handles::Data;
-use crate::metadata::LONGEST as FOR_GOOD;
+use crate::served::LONGEST as FOR_GOOD;
+use crate::served::apps::{is_killed, process};
+use crate::served::credentials::Caller;
+use crate::served::handles::Data;
 use crate::served::{Attributes, Closing, Found};
 
 /// Bytes of an object that stores copy in one request.

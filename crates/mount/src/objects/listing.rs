@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::names::Names;
 use super::nodes::{Node, is_name};
 use super::writes::Writes;
-use crate::listing::Listed;
+use crate::served::listing::Listed;
 
 /// What lies in a directory, as far as it was asked for, in the store's order.
 #[derive(Clone, Debug)]

@@ -23,7 +23,7 @@ use hotset_store::{Object, StoreError};
 use super::Objects;
 use super::listing::Listing;
 use super::nodes::Node;
-use crate::metadata::{recent, recent_by_weight};
+use crate::served::handles::{recent, recent_by_weight};
 
 /// Bytes of the listings that are kept: some 262,144 names.
 pub(super) const LISTINGS: u64 = 80 << 20;

@@ -12,7 +12,7 @@ use hotset_cache::FileNumber;
 use hotset_store::Object;
 use rustix::io::Errno;
 
-use crate::nodes::ROOT;
+use crate::served::ROOT;
 
 /// A directory, a version of an object, or what may become one.
 #[derive(Debug)]

@@ -17,10 +17,10 @@ use rustix::io::Errno;
 use super::listing::OpenDirectory;
 use super::{BEST, LONGEST, Objects, Open, SECTOR, part};
 use crate::Mode;
-use crate::credentials::Caller;
-use crate::handles::Data;
-use crate::listing::Listed;
-use crate::metadata::LONGEST as FOR_GOOD;
+use crate::served::LONGEST as FOR_GOOD;
+use crate::served::credentials::Caller;
+use crate::served::handles::Data;
+use crate::served::listing::Listed;
 use crate::served::{Attributes, Closing, Found, Listing, NewMode, Seen, Served, Validity};
 
 /// The free space reported where it is unknown, in bytes: a pebibyte.

@@ -16,7 +16,7 @@ use super::Objects;
 use super::bytes::Bytes;
 use super::names::{name_of, parent_of};
 use super::nodes::Node;
-use crate::metadata::recent;
+use crate::served::handles::recent;
 
 /// Bytes of the largest file that is read beforehand: as many as come about as fast as an answer begins.
 const LARGEST: u64 = 1 << 20;

@@ -9,7 +9,7 @@ use rustix::fs::FileType;
 
 use super::Tree;
 use crate::Change;
-use crate::nodes::Node;
+use crate::tree::nodes::Node;
 
 /// The state of such a file. Each field has a separate lock: different calls change them.
 #[derive(Debug, Default)]

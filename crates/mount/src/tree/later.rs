@@ -12,8 +12,8 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::{Tree, is_for_writing};
-use crate::handles::OpenFile;
-use crate::nodes::Node;
+use crate::tree::nodes::Node;
+use crate::tree::opening::OpenFile;
 
 impl Tree {
     /// True if what is written may wait.

@@ -17,10 +17,10 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Sta
 use rustix::io::Errno;
 
 use super::{Tree, data_flags, is};
-use crate::credentials::Caller;
-use crate::handles::OpenFile;
-use crate::nodes::{Node, patiently};
+use crate::served::credentials::Caller;
 use crate::served::{Found, NewMode};
+use crate::tree::nodes::{Node, patiently};
+use crate::tree::opening::OpenFile;
 
 /// Makes the kernel look the name up again: it does not refer to a file, so the mount must not open it.
 const LOOK_AGAIN: Errno = Errno::STALE;

@@ -13,12 +13,12 @@ use rustix::io::Errno;
 
 use super::{Tree, data_flags, is, stamp};
 use crate::Mode as Serving;
-use crate::credentials::{Caller, Credentials};
-use crate::handles::{Data, OpenFile, Opened};
-use crate::known::Opener;
-use crate::listing::OpenDirectory;
-use crate::nodes::{Node, patiently};
+use crate::served::credentials::{Caller, Credentials};
+use crate::served::handles::{Data, Opened};
+use crate::served::listing::OpenDirectory;
 use crate::served::{Listing, Seen};
+use crate::tree::known::Opener;
+use crate::tree::nodes::{Node, patiently};
 
 /// The bit in the flags of an open that says that the file will be executed; known to the kernel only.
 const FOR_EXECUTION: u32 = 0x20;
@@ -37,6 +37,17 @@ struct Usage {
     opener: Option<Credentials>,
     only_grows: bool,
     executes: bool,
+}
+
+/// An open file of a directory.
+pub(crate) struct OpenFile {
+    pub file: Arc<File>,
+    pub data: Arc<Data>,
+    /// Whose rights it is changed with, if they are not those of this process.
+    pub opener: Option<Credentials>,
+    /// It can be written to behind its end only.
+    pub only_grows: bool,
+    pub node: Arc<Node>,
 }
 
 impl Tree {

@@ -14,9 +14,9 @@ use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs};
 
 use super::Tree;
 use crate::Mode;
-use crate::credentials::Caller;
-use crate::handles::Data;
-use crate::listing::Listed;
+use crate::served::credentials::Caller;
+use crate::served::handles::Data;
+use crate::served::listing::Listed;
 use crate::served::{Attributes, Closing, Found, Listing, NewMode, Seen, Served, Validity};
 
 impl Served for Tree {

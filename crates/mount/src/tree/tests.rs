@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::Plain;
-use crate::nodes::ROOT;
+use crate::served::ROOT;
 use crate::served::{Listing, Seen};
 
 const USER: Caller = Caller { uid: 12345, gid: 12345, pid: 0 };

@@ -2,6 +2,11 @@
 //!
 //! Requests name files by the numbers that a look-up gave them, and what is open by its handle.
 
+pub(crate) mod apps;
+pub(crate) mod credentials;
+pub(crate) mod handles;
+pub(crate) mod listing;
+
 use std::ffi::OsStr;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,9 +20,15 @@ use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs, Timestamps};
 use rustix::io::Errno;
 
 use crate::Mode;
-use crate::credentials::Caller;
-use crate::handles::Data;
-use crate::listing::Listed;
+use crate::served::credentials::Caller;
+use crate::served::handles::Data;
+use crate::served::listing::Listed;
+
+/// The number of the root.
+pub(crate) const ROOT: u64 = 1;
+
+/// The longest validity that FUSE can express.
+pub(crate) const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// The result of a look-up or of a creation.
 #[derive(Clone, Copy)]

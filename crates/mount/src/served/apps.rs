@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hotset_cache::FileCache;
 
-use crate::credentials::Caller;
+use crate::served::credentials::Caller;
 
 /// How applications are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -30,11 +30,11 @@ use hotset_store::{Store, StoreError};
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
-use crate::apps::Apps;
-use crate::credentials::Caller;
-use crate::handles::{Data, Handles};
-use crate::metadata::LONGEST as FOR_GOOD;
 use crate::served::Found;
+use crate::served::LONGEST as FOR_GOOD;
+use crate::served::apps::Apps;
+use crate::served::credentials::Caller;
+use crate::served::handles::{Data, Handles};
 use crate::{Options, Staleness, VALIDITY};
 
 use bytes::Bytes;

@@ -23,11 +23,9 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
-use crate::known::Known;
+use crate::served::ROOT;
 use crate::tree::kept::Kept;
-
-/// The number of the root.
-pub(crate) const ROOT: u64 = 1;
+use crate::tree::known::Known;
 
 /// Numbers of files that are on another device than the root, or would be taken for it, begin here.
 const ELSEWHERE: u64 = 1 << 63;

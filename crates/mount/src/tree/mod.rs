@@ -1,16 +1,20 @@
 //! The served directory: every call of a file system, on the source's files, with data going through the cache.
 //!
-//! Calls that create, open, change or remove something use the caller's credentials (`credentials.rs`). Names and
-//! attributes are read with those of this process: the kernel keeps the answers for all users, and decides itself which
-//! users may see them.
+//! Calls that create, open, change or remove something use the caller's credentials (`served/credentials.rs`). Names
+//! and attributes are read with those of this process: the kernel keeps the answers for all users, and decides itself
+//! which users may see them.
 
-pub(crate) mod kept;
+mod kept;
+mod known;
 mod later;
+mod metadata;
 mod names;
+mod nodes;
 mod opening;
 mod served;
 #[cfg(test)]
 mod tests;
+pub(crate) mod writing;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -30,13 +34,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::apps::Apps;
-use crate::credentials::{Caller, Rights};
-use crate::handles::{Handles, OpenFile};
-use crate::listing::OpenDirectory;
-use crate::metadata::Metadata;
-use crate::nodes::{Node, Nodes};
+use crate::served::apps::Apps;
+use crate::served::credentials::{Caller, Rights};
+use crate::served::handles::Handles;
+use crate::served::listing::OpenDirectory;
 use crate::served::{Attributes, NewMode};
+use crate::tree::metadata::Metadata;
+use crate::tree::nodes::{Node, Nodes};
+use crate::tree::opening::OpenFile;
 use crate::{Mode as Serving, Options, Store};
 
 impl NewMode {

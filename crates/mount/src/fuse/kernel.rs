@@ -1,5 +1,4 @@
-//! Translates the kernel's requests to calls of [`Served`]. Only this file, `values.rs` and `session.rs` use the FUSE
-//! protocol.
+//! Translates the kernel's requests to calls of [`Served`]. Only the files of this folder use the FUSE protocol.
 //!
 //! Several threads take requests (`session.rs`), and some of them are always free for hits: every call of the source
 //! goes through [`Workers`], where a failure domain that hangs does not block the others. The thread that took the
@@ -20,11 +19,12 @@ use fuser::{
 use hotset_cache::workers::{FailureDomain, Workers};
 use rustix::fs::{OFlags, Stat};
 
-use crate::credentials::Caller;
-use crate::listing::Listed;
+use crate::Mode;
+use crate::fuse::reading;
+use crate::fuse::values::{attributes, decoded_device, kind, no_attributes, timestamps};
+use crate::served::credentials::Caller;
+use crate::served::listing::Listed;
 use crate::served::{Attributes, Found, Listing, NewMode, Seen, Served};
-use crate::values::{attributes, decoded_device, kind, no_attributes, timestamps};
-use crate::{Mode, reading};
 
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;

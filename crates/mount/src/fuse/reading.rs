@@ -11,9 +11,9 @@ use fuser::ReplyData;
 use hotset_cache::workers::Workers;
 use hotset_cache::{FileCache, Read, Share, source};
 
-use crate::handles::Data;
-use crate::kernel::bytes;
+use crate::fuse::kernel::bytes;
 use crate::served::Served;
+use crate::served::handles::Data;
 
 /// A read that goes on elsewhere. Dropped without an answer, as it is when a thread unwinds, it is answered by the
 /// source.

@@ -1,18 +1,16 @@
-//! Open handles: files with the users who opened them, and everything else that has a handle.
+//! Open handles by number, the data of open files, and caches of what was used recently.
 
 use std::fmt;
 use std::fs::File;
+use std::hash::Hash;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hotset_cache::source::Source;
 use hotset_cache::workers::FailureDomain;
-use hotset_cache::{Access, FileNumber, Stream};
+use hotset_cache::{Access, Cache, FileNumber, Stream};
 use rustc_hash::FxHashMap;
-
-use crate::credentials::Credentials;
-use crate::nodes::Node;
 
 /// The data of an open file: what reads need, and all that they need.
 pub(crate) struct Data {
@@ -38,17 +36,6 @@ impl Data {
             executes: self.executes,
         }
     }
-}
-
-/// An open file of a directory.
-pub(crate) struct OpenFile {
-    pub file: Arc<File>,
-    pub data: Arc<Data>,
-    /// Whose rights it is changed with, if they are not those of this process.
-    pub opener: Option<Credentials>,
-    /// It can be written to behind its end only.
-    pub only_grows: bool,
-    pub node: Arc<Node>,
 }
 
 /// The bytes of a file that was opened.
@@ -106,4 +93,20 @@ impl<T> Handles<T> {
     pub fn close(&self, number: u64) -> Option<Arc<T>> {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
     }
+}
+
+/// The policy of caches ordered by use.
+const ORDER: &str = "lru";
+
+/// A cache of at most this many entries that evicts the least recently used. Missing entries take no memory.
+pub(crate) fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
+    recent_by_weight(most, |_, _| 1)
+}
+
+/// The same of things that weigh so much.
+pub(crate) fn recent_by_weight<K: Eq + Hash, V>(
+    most: u64,
+    weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
+) -> Cache<K, V> {
+    Cache::with_weights(ORDER, most, weigh).expect("a policy that runs on values")
 }

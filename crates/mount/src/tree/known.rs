@@ -17,9 +17,9 @@ use hotset_cache::workers::{FailureDomain, Workers};
 use hotset_cache::{Gauge, Kept};
 use rustix::fs::Stat;
 
-use crate::credentials::Credentials;
-use crate::handles::Opened;
-use crate::listing::OpenDirectory;
+use crate::served::credentials::Credentials;
+use crate::served::handles::Opened;
+use crate::served::listing::OpenDirectory;
 use crate::tree::stamp;
 
 /// When the source was asked, and how many changes there had been by then.

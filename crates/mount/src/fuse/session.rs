@@ -17,14 +17,14 @@ use hotset_cache::workers::{FailureDomain, HERE, Limits, Workers};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::UnmountFlags;
 
-use crate::dropping::Dropper;
-use crate::kernel::Kernel;
-use crate::nodes::ROOT;
+use crate::fuse::dropping::Dropper;
+use crate::fuse::kernel::Kernel;
 use crate::objects::Objects;
+use crate::served::ROOT;
 use crate::served::Served;
-use crate::table::{Device, device_at, mount_line};
+use crate::source::table::{Device, device_at, mount_line};
 use crate::tree::Tree;
-use crate::writing::write_overdue;
+use crate::tree::writing::write_overdue;
 use crate::{Options, Store};
 
 /// Threads that take requests: those that the source may hold, and some that it may not.

@@ -9,7 +9,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::table::{device_at, mount_line};
+use crate::source::table::{device_at, mount_line};
 
 /// Where files are.
 #[derive(Clone, Debug)]

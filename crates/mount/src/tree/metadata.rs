@@ -13,7 +13,6 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::hash::Hash;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -24,11 +23,12 @@ use hotset_cache::{About, Cache, FileCache, FileNumber, MetadataCounts};
 use rustix::fs::Stat;
 use rustix::process::{Resource, getrlimit};
 
-use crate::handles::Opened;
-use crate::known::{Asked, Changes, Closer, Opener};
-use crate::listing::OpenDirectory;
-use crate::nodes::Node;
-use crate::served::{Listing, Validity};
+use crate::served::handles::Opened;
+use crate::served::handles::recent;
+use crate::served::listing::OpenDirectory;
+use crate::served::{LONGEST, Listing, Validity};
+use crate::tree::known::{Asked, Changes, Closer, Opener};
+use crate::tree::nodes::Node;
 use crate::tree::stamp;
 use crate::{Mode, Staleness, VALIDITY};
 
@@ -68,28 +68,9 @@ impl Drop for KeptOpen {
 /// Names that are kept where the kernel keeps none.
 const NAMES: u64 = 1 << 16;
 
-/// The longest validity that FUSE can express.
-pub(crate) const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
-
 /// Files that are kept open, for a process that may have so many descriptors.
 fn share(descriptors: Option<u64>) -> u64 {
     (descriptors.unwrap_or(u64::MAX) / 8).clamp(1, 4096)
-}
-
-/// The policy of caches ordered by use.
-const ORDER: &str = "lru";
-
-/// A cache of at most this many entries that evicts the least recently used. Missing entries take no memory.
-pub(crate) fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
-    recent_by_weight(most, |_, _| 1)
-}
-
-/// The same of things that weigh so much.
-pub(crate) fn recent_by_weight<K: Eq + Hash, V>(
-    most: u64,
-    weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
-) -> Cache<K, V> {
-    Cache::with_weights(ORDER, most, weigh).expect("a policy that runs on values")
 }
 
 impl Metadata {
