@@ -4,7 +4,7 @@ use hotset_core::host::Refusal;
 use hotset_core::spec::{SpecError, Value};
 use hotset_trace::TraceError;
 
-use crate::machine::Memory;
+use crate::os::machine::Memory;
 
 /// An error of the live cache, as a sentence. Errors of single reads and writes are those of the operating system.
 #[derive(Debug, thiserror::Error)]

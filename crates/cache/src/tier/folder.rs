@@ -11,9 +11,9 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
+use crate::os::sync::Arc;
+use crate::os::system;
 use crate::source::{Source, Stamp};
-use crate::sync::Arc;
-use crate::system;
 use crate::tier::{TierError, record};
 
 /// The files of a tier, which are this process's until it is dropped.

@@ -12,13 +12,13 @@ use hotset_core::view::View;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Frame;
-use crate::block_index::Block;
+use crate::arena::block_index::Block;
 use crate::error::CacheError;
-use crate::files::FileNumber;
+use crate::os::sync::atomic::Ordering;
+use crate::os::sync::mpsc::{Sender, channel};
+use crate::os::sync::{Arc, thread};
+use crate::source::files::FileNumber;
 use crate::source::{FileVersion, Stamp};
-use crate::sync::atomic::Ordering;
-use crate::sync::mpsc::{Sender, channel};
-use crate::sync::{Arc, thread};
 use crate::tier::pool::{Job, Lease, Pool};
 use crate::tier::record::{Origin, Record};
 use crate::tier::{Admit, Levels, TierError, TierSettings, TierStatus};

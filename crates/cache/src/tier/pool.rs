@@ -8,9 +8,9 @@ use std::io;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Frame;
+use crate::os::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::os::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::source::{Source, read_full, write_full};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::tier::record::{HEADER, Origin, RECORD, Record};
 
 /// Receives the message that the tier is off.

@@ -1,0 +1,5 @@
+//! Which blocks stay: the policy, the frames of the blocks that it keeps, dirty data.
+
+pub(crate) mod decider;
+pub(crate) mod frames;
+pub(crate) mod unwritten;
