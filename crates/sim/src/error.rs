@@ -4,10 +4,7 @@ use hotset_core::spec::SpecError;
 use hotset_core::view::TooManySegments;
 use hotset_trace::TraceError;
 
-use crate::curve::BadRate;
-use crate::inspect::By;
 use crate::intern::TooManyBlocks;
-use crate::select::Selection;
 
 /// An error of the simulator, as a sentence.
 #[derive(Debug, thiserror::Error)]
@@ -165,10 +162,10 @@ pub enum SimError {
         why: &'static str,
     },
     /// A ranking of something that the trace does not tell.
-    #[error("--by {}: {why}; expected another of file, dir, app, class, object", by.name())]
+    #[error("--by {by}: {why}; expected another of file, dir, app, class, object")]
     NotRanked {
         /// What requests were to be counted by.
-        by: By,
+        by: &'static str,
         /// Why not.
         why: &'static str,
     },
@@ -241,19 +238,6 @@ impl SimError {
         SimError::OverBudget { what: what.into(), distinct: distinct.into(), budget, instead }
     }
 
-    /// The error of a sweep that counted nothing.
-    pub(crate) fn nothing(trace: &str, selection: &Selection) -> SimError {
-        match selection.counts_all() {
-            true => SimError::nothing_referenced(trace, selection),
-            false => SimError::NothingCounted { trace: trace.to_owned(), chosen: selection.to_string() },
-        }
-    }
-
-    /// [`SimError::NothingReferenced`] of what `selection` chose.
-    pub(crate) fn nothing_referenced(trace: &str, selection: &Selection) -> SimError {
-        SimError::NothingReferenced { trace: trace.to_owned(), chosen: selection.to_string() }
-    }
-
     /// [`SimError::Scheme`] of a policy at a size.
     pub(crate) fn scheme(policy: &str, blocks: u32, error: SpecError) -> SimError {
         SimError::Scheme { policy: policy.to_owned(), blocks, error }
@@ -271,3 +255,8 @@ impl From<TooManySegments> for SimError {
         SimError::TooManyBlocks
     }
 }
+
+/// A sampling rate outside of what can be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("cannot sample at rate {0}: expected a number above 0 and at most 1")]
+pub struct BadRate(pub f64);

@@ -15,18 +15,18 @@ use rayon::prelude::*;
 
 use crate::clock::{self, Clock, ClockOptions, IntervalSample};
 use crate::engine::{
-    Bytes, Cell, Dense, DepthsCell, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, WORTH_DEPTHS, cells_of,
-    check, check_in_bytes,
+    Bytes, Cell, Dense, DepthsCell, Directory, Hashed, OnePassCell, PolicyCell, Timed, WORTH_DEPTHS, cells_of, check,
+    check_in_bytes,
 };
 use crate::error::SimError;
 use crate::expand::Expanded;
-use crate::future;
-use crate::numbering;
-use crate::prepare::{Prepared, Stream};
+use crate::expand::requests::Told as ToldRequests;
+use crate::expand::show::Shower;
 use crate::progress::Progress;
-use crate::references::{References, SideColumns};
-use crate::requests::Told as ToldRequests;
-use crate::show::Shower;
+use crate::references::future;
+use crate::references::numbering;
+use crate::references::prepare::{Prepared, Stream};
+use crate::references::{References, SideColumns, Trace};
 use crate::window::Window;
 
 pub use crate::engine::Plan;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{AppTimes, Every, IntervalSample, Point};
 use crate::engine::{ClassTally, Tally};
-use crate::prepare::Options;
+use crate::expand::options::Options;
 use crate::select::{Filter, Selection};
 use hotset_core::counters::Counters;
 

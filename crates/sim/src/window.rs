@@ -6,7 +6,23 @@ use hotset_core::classify::Class;
 use hotset_core::counters::Counters;
 
 use crate::bits::{count_ones, for_words, get, run_end};
-use crate::engine::Repeats;
+
+/// References to the block in hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// References that read the block to which the same application referred just before, reading or writing.
+    pub references: u64,
+    /// Of these, those that hit.
+    pub hits: u64,
+}
+
+/// Facts of a class that are known before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClassFacts {
+    pub name: String,
+    /// Bytes of its blocks.
+    pub block_bytes: u64,
+}
 
 /// References in a full window; a multiple of 64, so that windows start at word boundaries of bit columns.
 pub(crate) const WINDOW: usize = 1 << 16;

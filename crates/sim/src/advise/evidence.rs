@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use crate::expand::options::Options;
 use crate::inspect::{File, Inspection, Unseen};
-use crate::prepare::Options;
+use hotset_core::policy::PolicySpec;
 use hotset_core::view::Maps;
 
 /// Share of the bytes served by the page cache above which storage is not the bottleneck.
@@ -124,6 +125,34 @@ fn is_of_database(path: &str) -> bool {
     };
     ENDS.iter().any(|end| path.ends_with(end))
         || WITHIN.iter().any(|part| path.contains(part) && (*part != "/base/" || is_relation(path)))
+}
+
+/// A database with buffers of its own.
+pub struct Database {
+    /// The beginning of the name of its server.
+    server: &'static str,
+    /// The policy of its buffers.
+    policy: &'static str,
+    /// The setting that says how large they are.
+    pub setting: &'static str,
+}
+
+const DATABASES: [Database; 3] = [
+    Database { server: "postgres", policy: "clock-sweep", setting: "shared_buffers" },
+    Database { server: "mysqld", policy: "innodb", setting: "innodb_buffer_pool_size" },
+    Database { server: "mariadbd", policy: "innodb", setting: "innodb_buffer_pool_size" },
+];
+
+/// The one that makes most references of a trace, if it is one that does.
+pub fn database_of(inspection: &Inspection) -> Option<&'static Database> {
+    let first = inspection.apps.as_ref()?.top.first()?;
+    DATABASES.iter().find(|database| first.name.starts_with(database.server))
+}
+
+/// What its buffers do, to be compared with.
+pub fn buffers(inspection: &Inspection) -> Vec<PolicySpec> {
+    let policy = database_of(inspection).map(|database| database.policy);
+    policy.map(|name| PolicySpec::parse(name).expect("it is in the registry")).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@
 //!   one.
 //! * **The certainty** follows from the gains in [`WINDOWS`] consecutive intervals of the trace.
 
-mod database;
 mod evidence;
 mod measures;
 mod told;
@@ -28,14 +27,13 @@ use hotset_trace::{Trace, TraceError};
 
 use crate::clock::{self, Every};
 use crate::error::SimError;
-use crate::prepare::Options;
+use crate::expand::options::Options;
 use crate::progress::Observer;
 use crate::results::{Metric, Row, SCHEMA_VERSION, Share};
 use crate::select::{Filter, Names, Ops, Selection};
 use crate::sweep::{Rows, Sweep, Swept};
 
-pub use database::{Database, buffers, database_of};
-pub use evidence::{Evidence, Finding, REPEATED, SERVED, UNSEEN, WAITED};
+pub use evidence::{Database, Evidence, Finding, REPEATED, SERVED, UNSEEN, WAITED, buffers, database_of};
 pub use measures::{Action, MOUNT_HIT, Measure, SAVED, SAVED_BY_MOUNT, SAVED_BY_STEERING};
 pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 

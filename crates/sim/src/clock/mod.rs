@@ -7,7 +7,6 @@
 //! (blocks that a scheme fetches, evicted blocks that were written) go to the same store behind them and delay the next
 //! request.
 
-mod files;
 mod lanes;
 mod profile;
 mod read_ahead;
@@ -15,50 +14,19 @@ mod replay;
 mod residents;
 mod series;
 
+pub use crate::engine::{AppTimes, BANDS, ClockOptions, Every, Heat, IntervalSample, Point, Times};
 pub(crate) use profile::{apps, named};
-pub use replay::{AppTimes, Times};
-pub use residents::{BANDS, Heat};
-pub use series::{Every, IntervalSample, Point};
 
 use std::sync::OnceLock;
 
 use hotset_core::policy::{PolicySpec, Setup};
-use hotset_core::storage::StorageModel;
 
-use crate::engine::{Cell, Dense, Ended, Hashed, Plan, Trace};
+use crate::engine::{Cell, Dense, Ended, Hashed, Plan};
 use crate::error::SimError;
-use crate::references::References;
-use files::Files;
+use crate::references::{References, Trace};
 use lanes::Lane;
-use read_ahead::ReadAhead;
+use read_ahead::{Files, ReadAhead};
 use replay::{Ahead, Replay};
-
-/// How cells are replayed.
-#[derive(Clone, Debug, Default)]
-pub struct ClockOptions {
-    /// The store behind the cache; without one requests come at the times of the trace, and take no time.
-    pub store: Option<StorageModel>,
-    /// How often a series has a sample; none if `None`.
-    pub every: Option<Every>,
-    /// Cells tell how long a reference takes, and each is replayed alone; not on a clock.
-    pub costs: bool,
-}
-
-impl ClockOptions {
-    /// True if something is asked for that windows do not give.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.store.is_some() || self.every.is_some()
-    }
-
-    /// The option of the command that asks for it.
-    pub(crate) fn asked_by(&self) -> &'static str {
-        match self {
-            ClockOptions { store: Some(_), .. } => "--store",
-            ClockOptions { every: Some(_), .. } => "--series",
-            _ => "--costs",
-        }
-    }
-}
 
 /// A trace that is replayed on a clock.
 pub(crate) struct Clock<'a> {

@@ -9,38 +9,16 @@ use hotset_core::policy::{Object, Outcome, Reference, Slot};
 use hotset_core::storage::{Cost, Device, Idle};
 
 use super::ClockOptions;
-use super::files::Files;
 use super::lanes::{Lane, Run, walk};
+use super::read_ahead::Files;
 use super::read_ahead::{ReadAhead, Reading};
 use super::residents::Residents;
 use super::series::Series;
 use crate::bits::Bits;
-use crate::engine::{Cell, Count, Counting, Directory, Ended, Host, Plan, Tally, Trace};
+use crate::engine::{AppTimes, Times};
+use crate::engine::{Cell, Count, Counting, Directory, Ended, Host, Plan, Tally};
+use crate::references::Trace;
 use crate::window::{Event, Window, value_at};
-
-/// Times of a cell in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// From the first request to the end of the last.
-    pub finish: u64,
-    /// The time in which the disk worked, including its work at the end.
-    pub disk_busy: u64,
-    /// One for each application that occurs.
-    pub apps: Vec<AppTimes>,
-}
-
-/// Times of an application in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AppTimes {
-    /// Its number.
-    pub app: u32,
-    /// Its requests.
-    pub requests: u64,
-    /// From the first request of all to the end of its last.
-    pub finish: u64,
-    /// From each of its requests to the end of it, in sum.
-    pub service: u64,
-}
 
 /// What reads ahead, and what it is about to read.
 pub(super) struct Ahead<'a> {

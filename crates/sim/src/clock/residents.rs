@@ -1,8 +1,8 @@
 //! Which blocks are resident, and whose they are; and what the disk has to do besides.
 
-use hotset_core::policy::{Note, Slot, Worth};
+use hotset_core::policy::{Note, Slot};
 
-use crate::engine::Watch;
+use crate::engine::{Heat, Watch};
 
 /// The block has not been referenced yet.
 const NOBODY: u32 = u32::MAX;
@@ -43,28 +43,6 @@ pub(super) struct Held {
     pub queue: Option<Heat>,
     /// The table of it that a scheme keeps, as it was when the room was divided last.
     pub table: Vec<(u32, f64)>,
-}
-
-/// Bands in which the values of a virtual queue are reported.
-pub const BANDS: usize = 64;
-
-/// What stretches of a virtual queue are worth.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Heat {
-    /// Blocks of the queue.
-    pub blocks: u64,
-    /// Values of 64 bands of equal length, from the head on: hits there, faded.
-    pub bands: Vec<f64>,
-}
-
-impl Heat {
-    fn of(worth: &Worth) -> Heat {
-        let mut bands = vec![0.0; BANDS];
-        for (unit, value) in worth.values.iter().enumerate() {
-            bands[unit * BANDS / worth.units] += value;
-        }
-        Heat { blocks: worth.units as u64 * u64::from(worth.unit), bands }
-    }
 }
 
 impl Residents {

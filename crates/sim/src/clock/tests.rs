@@ -1,12 +1,14 @@
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Op, Request};
+use hotset_core::storage::StorageModel;
 use hotset_trace::{Addressing, Held, Meta, Tables};
 
 use super::*;
 use crate::engine::Plan;
 use crate::engine::Tally;
+use crate::expand::options::Options;
 use crate::grid::run_timed;
-use crate::prepare::{self, Prepared};
+use crate::references::prepare::{self, Prepared};
 use crate::{BlockSize, Silent};
 
 const META: Meta =
@@ -17,7 +19,7 @@ const MS: u64 = 1_000_000;
 fn references(requests: &[Request]) -> References {
     let apps = ["a", "b", "c"].map(str::to_owned).to_vec();
     let reader = Held::new(META, Tables { apps, ..Tables::default() }, requests.to_vec());
-    let options = prepare::Options { block: Some(BlockSize::Bytes(4096)), keep_times: true, ..Default::default() };
+    let options = Options { block: Some(BlockSize::Bytes(4096)), keep_times: true, ..Default::default() };
     match prepare::prepare(Box::new(reader), &options, &Silent).unwrap().0 {
         Prepared::Held(references) => references,
         Prepared::Stream(_) => unreachable!("it is small"),

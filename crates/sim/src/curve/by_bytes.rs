@@ -4,15 +4,16 @@ use hotset_core::policy::PolicySpec;
 use hotset_trace::{Trace, TraceError, TraceReader};
 
 use super::bytes::{ByteCurves, ByteLine, BytePoint, Weights, bounds, expected_error, is_lru, is_of_one_pass, lru};
+use super::sampled::{self, Sampled};
 use super::shards::RESOLVED;
 use super::{CurveRow, Curves, Points, Sample, Sampling, log_spread};
 use crate::error::SimError;
+use crate::expand::options::Options;
 use crate::grid::{self, Plan};
-use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
 use crate::references::References;
+use crate::references::prepare::{Prepared, prepare};
 use crate::results::Choice;
-use crate::sampled::{self, Sampled};
 
 impl Curves {
     /// Draws curves over bytes of the trace that `open` opens, whose objects are a block each and have sizes. Rows and

@@ -18,8 +18,8 @@ use hotset_core::policy::{OnePass, PolicySpec};
 use rayon::prelude::*;
 
 use super::{Sampling, mix};
+use crate::curve::sampled::Whole;
 use crate::references::References;
-use crate::sampled::Whole;
 
 /// Hits of a cache of so many bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,14 +5,15 @@ use hotset_core::spec::{SpecError, Value};
 use hotset_trace::{Trace, TraceError};
 
 use super::{CurveRow, Line, LruCurve, OptCurve, Shards, spread};
+use crate::curve::sampled;
 use crate::error::SimError;
+use crate::expand::options::Options;
+use crate::expand::scan::scan;
 use crate::grid::{self, Plan};
-use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
 use crate::references::References;
+use crate::references::prepare::{Prepared, prepare};
 use crate::results::Choice;
-use crate::sampled;
-use crate::scan::scan;
 use crate::select::Selection;
 
 /// Which curves are drawn, and how.

@@ -18,18 +18,19 @@ mod lru;
 mod opt;
 mod parts;
 mod row;
+pub(crate) mod sampled;
 mod shards;
 
+pub use crate::error::BadRate;
 pub use bytes::{ByteCurves, ByteLine, BytePoint, bounds};
 pub use line::{Line, Sampling, spread};
 pub use lines::{Curves, Drawn, Points, Sample};
 pub use lru::LruCurve;
 pub use opt::OptCurve;
 pub use parts::PartsCurve;
-pub(crate) use parts::Rooms;
 pub use row::CurveRow;
 pub(crate) use shards::mix;
-pub use shards::{BadRate, SampledCurve, Shards};
+pub use shards::{SampledCurve, Shards};
 
 use serde::{Deserialize, Serialize};
 

@@ -26,8 +26,8 @@
 use hotset_core::parts::prefetch::prefetch;
 
 use super::Curve;
-use crate::future::TooManyReferences;
 use crate::references::References;
+use crate::references::future::TooManyReferences;
 use crate::window::What;
 
 /// How many events ahead an interval's beginning is fetched.

@@ -8,7 +8,10 @@
 use super::holes::Stack;
 use super::{Curve, Step};
 use crate::bits;
-use crate::references::References;
+use hotset_core::policy::{Part, PolicySpec};
+
+use crate::error::SimError;
+use crate::references::{References, numbering};
 use crate::window::{What, value_at};
 
 /// The parts of a cache, one of which has no fixed size.
@@ -152,4 +155,31 @@ fn count(counts: &mut Vec<u64>, depth: u32) {
         counts.resize(depth + 1, 0);
     }
     counts[depth] += 1;
+}
+
+impl References {
+    /// The curve of `policy`, a cache in parts, by the size of its part `x`, in one pass; with it, by the size of the
+    /// whole cache in blocks of the run. `None` if no part takes the rest, or if a file changes its class. The
+    /// requests must have been kept.
+    pub fn parts_curve(
+        &self,
+        policy: &PolicySpec,
+        block_bytes: Option<u64>,
+    ) -> Result<Option<(PartsCurve, Curve)>, SimError> {
+        let args = policy.args(block_bytes);
+        let parts = args.parts();
+        let (Some(requests), Some(block)) = (&self.requests, args.block_bytes()) else { return Ok(None) };
+        let Some(rest) = parts.iter().find(|part| part.size.is_none()) else { return Ok(None) };
+        let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
+        let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);
+        let name = policy.info().name;
+        let requirements = policy.entry().requirements(&args, least);
+        let view = requirements.map_err(|error| SimError::scheme(name, least, error))?.view;
+        let shown = numbering::show(requests, &view, name)?;
+        let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
+        let of_class = view.parts.expect("a cache in parts").of_class;
+        let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };
+        let curve = PartsCurve::of(&shown, &rooms);
+        Ok(curve.map(|curve| (curve.clone(), curve.by_total(block, fixed, rest.block))))
+    }
 }

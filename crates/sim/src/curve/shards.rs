@@ -32,7 +32,8 @@ use serde::{Deserialize, Serialize};
 
 use super::holes::Stack;
 use super::{Curve, Step, log_spread};
-use crate::scan::Scanned;
+use crate::error::BadRate;
+use crate::expand::scan::Scanned;
 
 /// P of the paper.
 const THRESHOLDS: u32 = 1 << 24;
@@ -41,11 +42,6 @@ const GROUPS: usize = 8;
 const ERROR_SIZES: usize = 256;
 /// Sampled blocks that a size must hold to be resolved.
 pub(super) const RESOLVED: f64 = 64.0;
-
-/// A sampling rate outside of what can be sampled.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("cannot sample at rate {0}: expected a number above 0 and at most 1")]
-pub struct BadRate(pub f64);
 
 /// A curve scaled up from a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,9 +9,9 @@ use super::capacity::Capacity;
 use super::count::Count;
 use super::directory::Directory;
 use super::host::{Counting, Host};
-use super::plan::Trace;
 use super::tally::{Ended, Tally};
 use crate::bits;
+use crate::references::Trace;
 use crate::window::{Event, WINDOW, What, Window, value_at};
 
 /// How far ahead of the current reference its slot is fetched.

@@ -2,9 +2,9 @@
 
 use hotset_core::counters::Counters;
 
-use super::tally::{ByteTally, ClassFacts, ClassTally, Repeats, Tally, Transfers};
+use super::tally::{ByteTally, ClassTally, Tally, Transfers};
 use crate::bits;
-use crate::window::Window;
+use crate::window::{ClassFacts, Repeats, Window};
 
 /// Counts so far.
 #[derive(Default)]

@@ -5,7 +5,8 @@ use hotset_core::classify::Class;
 use hotset_core::policy::{Effects, Extra, Note, Outcome, Repartition, Slot};
 
 use super::directory::Directory;
-use super::tally::{ClassFacts, Transfers};
+use super::tally::Transfers;
+use crate::window::ClassFacts;
 
 /// Facts of blocks that a driver needs in addition to the counts. The windows need none.
 pub(crate) trait Watch: Send {

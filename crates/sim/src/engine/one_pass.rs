@@ -8,9 +8,9 @@ use super::cell::{Cell, LOOKAHEAD};
 use super::count::Count;
 use super::directory::Directory;
 use super::lru_sizes::LruSizes;
-use super::plan::Trace;
 use super::tally::{Ended, Transfers};
 use crate::bits;
+use crate::references::Trace;
 use crate::window::{Event, WINDOW, Window};
 
 /// Sizes that a cell can have: a word has a bit for each.

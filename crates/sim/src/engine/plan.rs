@@ -5,10 +5,10 @@ use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Require
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 
-use super::tally::ClassFacts;
+use super::clocked::{ClockOptions, Every};
 use super::{depths, one_pass};
-use crate::clock::{ClockOptions, Every};
 use crate::error::SimError;
+use crate::references::Trace;
 
 /// One cell to be run.
 #[derive(Clone, Debug)]
@@ -93,15 +93,6 @@ pub(crate) fn cells_of(plans: &[&Plan], options: &ClockOptions, can_use_depths: 
 
 /// A second pass is worth a thread for so many sizes.
 const WORTHWHILE: usize = 4;
-
-/// What cells must know of a trace beforehand.
-#[derive(Clone, Copy)]
-pub(crate) struct Trace<'a> {
-    /// The classes of its view; none in the plain one.
-    pub classes: &'a [ClassFacts],
-    pub has_apps: bool,
-    pub has_times: bool,
-}
 
 /// Refuses a plan that makes no sense: times where there are none, or a future that is made as it goes.
 pub(crate) fn check(plan: &Plan, options: &ClockOptions, trace: &Trace) -> Result<(), SimError> {

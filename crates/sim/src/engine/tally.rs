@@ -3,7 +3,8 @@
 use hotset_core::counters::Counters;
 use hotset_core::policy::{Explanation, Extra, Repartition};
 
-use crate::clock::{IntervalSample, Times};
+use super::clocked::{IntervalSample, Times};
+use crate::window::Repeats;
 
 /// The results of a cell.
 #[derive(Clone, Debug, Default)]
@@ -53,15 +54,6 @@ pub struct ByteTally {
     pub hit: u64,
 }
 
-/// References to the block in hand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Repeats {
-    /// References that read the block to which the same application referred just before, reading or writing.
-    pub references: u64,
-    /// Of these, those that hit.
-    pub hits: u64,
-}
-
 /// Transfers of blocks without a request at that time, by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtraTally {
@@ -88,14 +80,6 @@ impl ExtraTally {
     pub(crate) fn maps(&self) -> bool {
         self.allocation_reads + self.fragment_reads + self.push_outs > 0
     }
-}
-
-/// Facts of a class that are known before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ClassFacts {
-    pub name: String,
-    /// Bytes of its blocks.
-    pub block_bytes: u64,
 }
 
 /// The counts of one class of a cell.

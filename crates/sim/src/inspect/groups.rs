@@ -218,7 +218,7 @@ impl Groups {
     pub fn ranked(&self, by: By, meta: &Meta, tables: &Tables, top: usize) -> Result<RankedBy, SimError> {
         let has_paths = tables.files.iter().any(|file| !file.path.is_empty());
         let path = |file: u32| tables.files.get(file as usize).map_or("", |info| info.path.as_str());
-        let refused = |why| Err(SimError::NotRanked { by, why });
+        let refused = |why| Err(SimError::NotRanked { by: by.name(), why });
         let groups = match by {
             By::File | By::Dir if !has_paths => return refused("the trace does not name files"),
             By::File => first(self.by_file(|file, _| path(file)), top),

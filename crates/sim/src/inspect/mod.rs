@@ -33,8 +33,8 @@ pub use sizes::{SizeBin, Sizes};
 pub use told::{Told, choice};
 
 use crate::error::SimError;
+use crate::expand::options::Options;
 use crate::expand::{Expanded, Expander};
-use crate::prepare::Options;
 use crate::progress::Progress;
 use blocks::{Blocks, Seen};
 use groups::{Groups, Share};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Inspection;
-use crate::prepare::Options;
+use crate::expand::options::Options;
 use crate::results::{Choice, SCHEMA_VERSION};
 use crate::select::Selection;
 

@@ -6,6 +6,7 @@
 //! read, so that every reader of a trace can be given a selection of it.
 
 mod filter;
+pub(crate) mod last_sizes;
 mod ops;
 mod reader;
 
@@ -15,10 +16,10 @@ use hotset_core::spec::Value;
 use hotset_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::SimError;
-use crate::expire::Expiring;
-use crate::last_sizes::Completed;
-use crate::prepare::Options;
-use crate::scan::{Scanned, scan};
+use crate::expand::expire::Expiring;
+use crate::expand::options::Options;
+use crate::expand::scan::{Scanned, scan};
+use crate::select::last_sizes::Completed;
 
 pub use filter::{Filter, Names, Place};
 pub use ops::Ops;
@@ -150,6 +151,21 @@ impl fmt::Display for Selection {
         let warmup = self.warmup.map(|warmup| format!("warm-up {warmup}"));
         let counted = (!self.count_only.is_everything()).then(|| format!("counted {}", self.count_only));
         f.write_str(&only.into_iter().chain(warmup).chain(counted).collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl SimError {
+    /// The error of a sweep that counted nothing.
+    pub(crate) fn nothing(trace: &str, selection: &Selection) -> SimError {
+        match selection.counts_all() {
+            true => SimError::nothing_referenced(trace, selection),
+            false => SimError::NothingCounted { trace: trace.to_owned(), chosen: selection.to_string() },
+        }
+    }
+
+    /// [`SimError::NothingReferenced`] of what `selection` chose.
+    pub(crate) fn nothing_referenced(trace: &str, selection: &Selection) -> SimError {
+        SimError::NothingReferenced { trace: trace.to_owned(), chosen: selection.to_string() }
     }
 }
 

@@ -6,8 +6,7 @@ use hotset_trace::{Batch, Meta, Tables, TraceError, TraceReader};
 
 use super::{Filter, Place, Selection, Warmup};
 use crate::error::SimError;
-use crate::maps;
-use crate::prepare::Options;
+use crate::expand::options::Options;
 
 /// A selection of a trace, a trace like any other. Requests that are not counted are flagged [`FLAG_UNCOUNTED`].
 ///
@@ -176,7 +175,7 @@ impl<R: TraceReader> TraceReader for Selected<R> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.reader.remarks();
-        remarks.extend(maps::remark(self.maps, self.unmapped_bytes));
+        remarks.extend(remark(self.maps, self.unmapped_bytes));
         for judge in [&self.only, &self.counted] {
             remarks.extend(judge.idle(self.reader.tables()));
         }
@@ -242,4 +241,21 @@ fn decided(known: &mut Vec<Option<bool>>, number: u32, decide: impl FnOnce() -> 
         known.resize(number + 1, None);
     }
     *known[number].get_or_insert_with(decide)
+}
+
+/// The remark for a user who did not choose, if mappings of so many bytes are left out.
+fn remark(maps: Maps, bytes: u64) -> Option<String> {
+    const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
+    let is_told = maps == Maps::Auto && bytes > 0;
+    let mut unit = 0;
+    while unit + 1 < UNITS.len() && bytes >> (10 * (unit + 1)) >= 10 {
+        unit += 1;
+    }
+    is_told.then(|| {
+        format!(
+            "mappings of {}{} are left out, since nothing tells what was touched of them (--maps all counts each as a read of its whole range)",
+            bytes >> (10 * unit),
+            UNITS[unit]
+        )
+    })
 }

@@ -8,10 +8,11 @@ use hotset_trace::{Meta, Tables, Trace, TraceReader};
 use super::{Rows, Sweep, Swept};
 use crate::curve::{BytePoint, bounds};
 use crate::error::SimError;
+use crate::expand::options::Options;
 use crate::grid::{self, Plan, Replayed};
-use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
 use crate::references::References;
+use crate::references::prepare::{Prepared, prepare};
 use crate::results::{Choice, Row, TraceFacts};
 
 impl Sweep {

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use crate::clock;
 use crate::error::SimError;
+use crate::expand::options::Options;
 use crate::paging::{Frees, PagingRow};
-use crate::prepare::Options;
 use crate::progress::Observer;
 use crate::results::{Row, SeriesRow};
 use crate::select::Selection;

@@ -4,7 +4,7 @@ use hotset_core::request::Request;
 use hotset_core::view::Cutting;
 use hotset_trace::{Batch, Meta, Tables, UNKNOWN_SIZE};
 
-use crate::prepare::Options;
+use crate::expand::options::Options;
 
 /// Requests, and their facts.
 #[derive(Clone, Copy)]

@@ -10,10 +10,9 @@ use hotset_core::request::Request;
 use hotset_core::view::{Blocks, Former, MetadataObject, Piece, Space, Spaces, Step, View, Viewer};
 use hotset_trace::{FileInfo, UNKNOWN_SIZE};
 
-use crate::engine::ClassFacts;
+use crate::expand::requests::{Requests, Told};
 use crate::expand::{Expanded, InHand, Mark, PIECE};
-use crate::requests::{Requests, Told};
-use crate::window::{Event, What};
+use crate::window::{ClassFacts, Event, What};
 
 /// Facts of a file that the trace does not name.
 static UNKNOWN: FileInfo =
@@ -228,8 +227,8 @@ mod tests {
     use hotset_trace::{Addressing, Batch, Meta};
 
     use super::*;
-    use crate::numbering::{self, Numbering};
     use crate::references::References;
+    use crate::references::numbering::{self, Numbering};
     use crate::{Deletes, Maps, Options};
 
     /// The plain view of requests.

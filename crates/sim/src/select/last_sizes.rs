@@ -15,7 +15,7 @@ use hotset_trace::memory::MemoryReader;
 use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
 use rustc_hash::FxBuildHasher;
 
-use crate::prepare::Options;
+use crate::expand::options::Options;
 
 /// A trace whose objects keep their sizes.
 pub struct Completed<R> {

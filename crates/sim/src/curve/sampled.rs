@@ -14,8 +14,8 @@ use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
 
 use crate::curve::{Shards, mix};
 use crate::error::SimError;
-use crate::prepare::Options;
-use crate::scan::Scanned;
+use crate::expand::options::Options;
+use crate::expand::scan::Scanned;
 
 /// From so many points on, a sample is too unlike its trace to be replayed.
 const UNBALANCED: f64 = 5.0;

@@ -8,10 +8,10 @@ use hotset_core::view::View;
 
 use crate::error::SimError;
 use crate::expand::Expanded;
+use crate::expand::requests::Requests;
+use crate::expand::show::Shower;
 use crate::intern::{Interner, TooManyBlocks};
 use crate::references::{References, SideColumns};
-use crate::requests::Requests;
-use crate::show::Shower;
 use crate::window::{Event, What};
 
 /// References being numbered.

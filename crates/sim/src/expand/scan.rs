@@ -5,7 +5,7 @@ use hotset_trace::{Batch, TraceReader};
 
 use crate::error::SimError;
 use crate::expand::Expanded;
-use crate::prepare::Options;
+use crate::expand::options::Options;
 use crate::progress::Progress;
 use crate::window::What;
 

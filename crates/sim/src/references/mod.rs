@@ -1,18 +1,18 @@
 //! A whole trace, renumbered and held in memory: a grid of cells replays it again and again.
 
+pub mod future;
+pub(crate) mod numbering;
+pub(crate) mod prepare;
+
 use std::sync::Arc;
 
 use hotset_core::classify::Class;
-use hotset_core::policy::{Column, Part, PolicySpec, Run};
+use hotset_core::policy::{Column, Run};
 
 use crate::bits::Bits;
-use crate::curve::{Curve, PartsCurve, Rooms};
-use crate::engine::{ClassFacts, Trace};
-use crate::error::SimError;
 use crate::expand::Expanded;
-use crate::numbering;
-use crate::requests::Requests;
-use crate::window::{Event, WINDOW, Window};
+use crate::expand::requests::Requests;
+use crate::window::{ClassFacts, Event, WINDOW, Window};
 
 /// A renumbered trace in one view: one dense block number per reference, sparse columns, and the events between
 /// references.
@@ -171,6 +171,15 @@ fn append_bits(column: &mut Option<Bits>, first: u64, more: &Bits) {
     }
 }
 
+/// What cells must know of a trace beforehand.
+#[derive(Clone, Copy)]
+pub(crate) struct Trace<'a> {
+    /// The classes of its view; none in the plain one.
+    pub classes: &'a [ClassFacts],
+    pub has_apps: bool,
+    pub has_times: bool,
+}
+
 impl References {
     pub(crate) fn new(ids: Column, mut columns: SideColumns, addresses: Vec<u64>) -> References {
         columns.finish();
@@ -222,31 +231,6 @@ impl References {
     /// Distinct blocks: the footprint.
     pub fn distinct(&self) -> u32 {
         self.addresses.len() as u32
-    }
-
-    /// The curve of `policy`, a cache in parts, by the size of its part `x`, in one pass; with it, by the size of the
-    /// whole cache in blocks of the run. `None` if no part takes the rest, or if a file changes its class. The
-    /// requests must have been kept.
-    pub fn parts_curve(
-        &self,
-        policy: &PolicySpec,
-        block_bytes: Option<u64>,
-    ) -> Result<Option<(PartsCurve, Curve)>, SimError> {
-        let args = policy.args(block_bytes);
-        let parts = args.parts();
-        let (Some(requests), Some(block)) = (&self.requests, args.block_bytes()) else { return Ok(None) };
-        let Some(rest) = parts.iter().find(|part| part.size.is_none()) else { return Ok(None) };
-        let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
-        let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);
-        let name = policy.info().name;
-        let requirements = policy.entry().requirements(&args, least);
-        let view = requirements.map_err(|error| SimError::scheme(name, least, error))?.view;
-        let shown = numbering::show(requests, &view, name)?;
-        let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
-        let of_class = view.parts.expect("a cache in parts").of_class;
-        let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };
-        let curve = PartsCurve::of(&shown, &rooms);
-        Ok(curve.map(|curve| (curve.clone(), curve.by_total(block, fixed, rest.block))))
     }
 
     /// Bytes of the object of each reference, if they were kept.

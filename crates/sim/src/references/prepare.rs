@@ -1,76 +1,15 @@
 //! From a trace being read to references that cells can replay.
 
 use hotset_core::policy::{PolicySpec, file_group};
-use hotset_core::view::{BlockSize, Cutting};
-use hotset_trace::{Addressing, Batch, Meta, TraceReader};
+use hotset_trace::{Addressing, Batch, TraceReader};
 
-use crate::deletes::Deletes;
 use crate::error::SimError;
-use crate::expand::{Expanded, Expander, Kept};
-use crate::expire::Ttl;
-use crate::numbering::Numbering;
+use crate::expand::options::Options;
+use crate::expand::requests::{Requests, Told};
+use crate::expand::{Expanded, Expander};
 use crate::progress::Progress;
 use crate::references::References;
-use crate::requests::{Requests, Told};
-use hotset_core::view::Maps;
-
-/// How a trace is turned into references.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Block size; `None` is the trace's own ([`Meta::block_size`]).
-    pub block: Option<BlockSize>,
-    /// Which mapped file ranges count as reads.
-    pub maps: Maps,
-    /// What becomes of blocks of files that are deleted or cut.
-    pub deletes: Deletes,
-    /// Whether objects with a time to live expire.
-    pub ttl: Ttl,
-    /// Bytes that the renumbered trace may take before it is streamed through a hash directory instead.
-    pub memory_bytes: u64,
-    /// Keep the requests, for policies that want to see them in another view than the plain one.
-    pub keep_requests: bool,
-    /// Keep the times of references, for policies that do something once in so much time.
-    pub keep_times: bool,
-    /// Keep the sizes of objects that are a block each, for caches that are measured in bytes.
-    pub keep_sizes: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            block: None,
-            maps: Maps::Auto,
-            deletes: Deletes::Apply,
-            ttl: Ttl::Apply,
-            memory_bytes: 4 << 30,
-            keep_requests: false,
-            keep_times: false,
-            keep_sizes: false,
-        }
-    }
-}
-
-impl Options {
-    /// How these options cut a trace.
-    pub(crate) fn cutting(&self, meta: &Meta) -> Cutting {
-        let block = self.block.unwrap_or_else(|| meta.block_size());
-        let objects = meta.addressing == Addressing::Objects;
-        let mut cutting = Cutting::new(block, objects);
-        (cutting.maps, cutting.deletes) = (self.maps, self.deletes.apply());
-        cutting
-    }
-
-    /// Bytes of a block of a trace that is cut so; `None` where blocks have no size.
-    pub fn block_bytes(&self, meta: &Meta) -> Option<u64> {
-        self.cutting(meta).block().bytes()
-    }
-
-    /// What cuts a trace in the plain view.
-    pub(crate) fn expander(&self, meta: &Meta) -> Expander {
-        let kept = Kept { times: self.keep_times && meta.has_time, sizes: self.keep_sizes };
-        Expander::new(self.cutting(meta), kept)
-    }
-}
+use crate::references::numbering::Numbering;
 
 /// A trace ready to be replayed.
 pub enum Prepared {

@@ -3,6 +3,12 @@
 //! A short record may ask for a long range, so ranges are cut where a piece is full, and continue in the next
 //! one.
 
+pub(crate) mod expire;
+pub(crate) mod options;
+pub(crate) mod requests;
+pub(crate) mod scan;
+pub(crate) mod show;
+
 use hotset_core::classify::Class;
 use hotset_core::request::{FLAG_CONTINUED, FLAG_EXPIRED, Op, Request};
 use hotset_core::view::{BlockSize, Blocks, Cutting, Segments};
