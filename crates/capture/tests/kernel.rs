@@ -14,11 +14,12 @@ use hotset_capture::RecordError;
 use hotset_capture::record::{KernelRecorder, Subject, Summary};
 use hotset_capture::strace::Apps;
 use hotset_core::request::{FLAG_AROUND, FLAG_CACHED, FLAG_CONTINUED, FLAG_FETCHED, FLAG_TOUCHED, Op, Request};
-use hotset_trace::{Batch, OpenOptions, native};
+use hotset_trace::formats::hst;
+use hotset_trace::{Batch, OpenOptions};
 
 /// The references of a trace as `app OP path offset length`.
 fn read(trace: &Path) -> Vec<String> {
-    let mut trace = hotset_trace::open(trace, &[native::FORMAT], &OpenOptions::default()).unwrap();
+    let mut trace = hotset_trace::open(trace, &[hst::FORMAT], &OpenOptions::default()).unwrap();
     let mut batch = Batch::new();
     let mut lines = Vec::new();
     loop {
@@ -36,7 +37,7 @@ fn read(trace: &Path) -> Vec<String> {
 
 /// The reads and maps of a trace, each with its path.
 fn data_requests(trace: &Path) -> Vec<(PathBuf, Request)> {
-    let mut trace = hotset_trace::open(trace, &[native::FORMAT], &OpenOptions::default()).unwrap();
+    let mut trace = hotset_trace::open(trace, &[hst::FORMAT], &OpenOptions::default()).unwrap();
     let mut batch = Batch::new();
     let mut all = Vec::new();
     loop {

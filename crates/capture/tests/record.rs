@@ -12,11 +12,12 @@ use std::{
 
 use hotset_capture::{RecordError, Recorder};
 use hotset_core::request::Op;
-use hotset_trace::{Batch, OpenOptions, Tables, native};
+use hotset_trace::formats::hst;
+use hotset_trace::{Batch, OpenOptions, Tables};
 
 /// The references of a trace as `app OP path offset length`, its tables and what it says of itself.
 fn read(trace: &Path) -> (Vec<String>, Tables, Vec<String>) {
-    let mut trace = hotset_trace::open(trace, &[native::FORMAT], &OpenOptions::default()).unwrap();
+    let mut trace = hotset_trace::open(trace, &[hst::FORMAT], &OpenOptions::default()).unwrap();
     let mut batch = Batch::new();
     let mut requests = Vec::new();
     loop {

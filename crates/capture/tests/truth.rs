@@ -13,7 +13,8 @@ use std::{
 use hotset_capture::record::{KernelRecorder, Subject};
 use hotset_capture::strace::{Apps, Inherited, StraceOptions, StraceReader};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED};
-use hotset_trace::{Batch, OpenOptions, TraceReader, input::Input, native};
+use hotset_trace::formats::hst;
+use hotset_trace::{Batch, OpenOptions, TraceReader, input::Input};
 
 /// `OP LABEL OFFSET LENGTH flags`, and what `P` and `Z` lines tell.
 struct Truth {
@@ -169,7 +170,7 @@ fn what_the_kernel_tells_is_what_the_program_did() {
     }
 
     let truth = Truth::parse(&fs::read_to_string(told.path()).unwrap());
-    let reader = hotset_trace::open(&trace, &[native::FORMAT], &OpenOptions::default()).unwrap().reader;
+    let reader = hotset_trace::open(&trace, &[hst::FORMAT], &OpenOptions::default()).unwrap().reader;
     let place = directory.path().canonicalize().unwrap();
     let (found, reader) = references_of(reader, place.to_str().unwrap());
     compare(&truth.below_work(), &found, &reader, place.to_str().unwrap());

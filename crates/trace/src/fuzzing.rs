@@ -8,7 +8,7 @@ use hotset_core::request::{Kind, Op};
 use crate::{
     Batch, Format, OpenOptions, Tables, Trace, TraceError,
     batch::BATCH_REQUESTS,
-    formats::{BUILTIN, by_name, open_input},
+    formats::{BUILTIN, by_name, hst, open_input},
     input::Input,
     native,
 };
@@ -45,10 +45,10 @@ pub fn parse_named<'a>(formats: impl IntoIterator<Item = &'a Format>, bytes: &[u
 /// # Panics
 /// If the format breaks its word.
 pub fn hst(bytes: &[u8]) {
-    parse(&native::FORMAT, bytes);
+    parse(&hst::FORMAT, bytes);
     let mut sealed = bytes.to_vec();
     native::reseal(&mut sealed);
-    parse(&native::FORMAT, &sealed);
+    parse(&hst::FORMAT, &sealed);
 }
 
 /// Reads `bytes` in `format`, once with malformed records as errors and once skipping them.

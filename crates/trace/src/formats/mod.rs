@@ -10,6 +10,7 @@ mod blkparse;
 mod csv;
 mod disksim;
 mod fiu;
+pub mod hst;
 mod ibm_cos;
 mod ids;
 mod integers;
@@ -18,6 +19,7 @@ mod lirs;
 mod msr;
 mod noted;
 mod oracle_general;
+mod pgt;
 mod spc;
 #[cfg(test)]
 mod testing;
@@ -38,7 +40,7 @@ use crate::{
 
 /// The formats of this room, in the order of `hotset formats`.
 pub const BUILTIN: &[Format] = &[
-    crate::native::FORMAT,
+    hst::FORMAT,
     lirs::FORMAT,
     arc::FORMAT,
     spc::FORMAT,
@@ -66,7 +68,7 @@ pub const BUILTIN: &[Format] = &[
     wikimedia::FORMAT,
     csv::MOONCAKE_FORMAT,
     csv::JSONL_FORMAT,
-    crate::memory::pgt::FORMAT,
+    pgt::FORMAT,
 ];
 
 /// The certainty that a trace is of a format.

@@ -33,7 +33,7 @@ impl Header {
     /// A header for a trace like `meta`, made by this version of hotset.
     pub fn new(meta: &Meta) -> Header {
         let tool = concat!("hotset ", env!("CARGO_PKG_VERSION")).to_owned();
-        let meta = Meta { format: super::FORMAT.name, ..meta.clone() };
+        let meta = Meta { format: super::NAME, ..meta.clone() };
         let sample = meta.sample.map(|share| (SAMPLE.to_owned(), share.to_string()));
         let metadata = [("tool".to_owned(), tool)].into_iter().chain(sample).collect();
         Header { meta, is_memory: false, metadata }
@@ -42,8 +42,7 @@ impl Header {
     /// A header for a trace of memory.
     pub fn of_memory(told: &MemoryMeta) -> Header {
         let addressing = Addressing::Bytes { unit: Some(told.page_bytes) };
-        let meta =
-            Meta { format: super::FORMAT.name, addressing, has_time: false, has_ops: told.has_writes, sample: None };
+        let meta = Meta { format: super::NAME, addressing, has_time: false, has_ops: told.has_writes, sample: None };
         Header { is_memory: true, ..Header::new(&meta) }
     }
 
@@ -94,7 +93,7 @@ impl Header {
             metadata.push((fields.string()?, fields.string()?));
         }
         let meta = Meta {
-            format: super::FORMAT.name,
+            format: super::NAME,
             addressing,
             has_time: told & HAS_TIME != 0,
             has_ops: told & HAS_OPS != 0,

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     Addressing, TraceError, TraceReader,
-    memory::{BATCH_RUNS, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Story},
+    memory::{BATCH_RUNS, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun},
+    runner::memory::Story,
 };
 
 /// Entries that were read and not yet delivered.

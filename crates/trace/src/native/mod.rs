@@ -8,7 +8,6 @@ mod block;
 pub(crate) mod bytes;
 mod column;
 mod damage;
-mod format;
 mod header;
 mod index;
 mod memory;
@@ -23,12 +22,15 @@ mod stats;
 mod tests;
 mod writer;
 
-pub use format::FORMAT;
 pub use header::Header;
 pub use memory_writer::MemoryWriter;
+pub(crate) use prelude::MAGIC;
 pub use reader::Reader;
 pub use stats::Stats;
 pub use writer::Writer;
+
+/// The name of the format.
+pub(crate) const NAME: &str = "hst";
 
 /// Requests in a block, at most. A block is what an interruption loses, what a seek lands on and what is compressed at
 /// once.

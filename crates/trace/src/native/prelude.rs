@@ -8,7 +8,7 @@ use super::Fault;
 pub(super) const BYTES: usize = 24;
 
 /// The first eight bytes of every `.hst` file.
-pub(super) const MAGIC: [u8; 8] = *b"\x89hst\r\n\x1a\n";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89hst\r\n\x1a\n";
 
 const MAJOR: u16 = 1;
 const MINOR: u16 = 0;

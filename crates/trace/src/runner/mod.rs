@@ -4,6 +4,7 @@ pub mod date;
 pub mod fields;
 pub mod ids;
 pub mod lines;
+pub mod memory;
 pub mod number;
 pub mod numbering;
 pub mod records;

@@ -2,11 +2,11 @@
 
 use std::{io::Cursor, path::Path};
 
-use super::{MOST_PAGES, MemoryBatch, MemoryMeta, ObjectEvent, ObjectOp, PageRun};
 use crate::{
     Batch, OpenOptions, Trace, TraceError,
     formats::{BUILTIN, open_input},
     input::Input,
+    memory::{MOST_PAGES, MemoryBatch, MemoryMeta, ObjectEvent, ObjectOp, PageRun},
     native::{
         Header, MemoryWriter,
         bytes::{put_varint, zigzag},

@@ -1,15 +1,8 @@
 //! Traces of memory: references to pages in order, and the objects that were allocated and freed meanwhile.
 //!
 //! Consecutive references to one page are folded into a run. Events describe allocations, and carry the number of
-//! references made before them. If a command needs requests, [`requests::Requests`] makes one of each run.
-
-mod objects;
-pub mod pgt;
-mod requests;
-#[cfg(test)]
-mod tests;
-
-pub use requests::{Requests, Story};
+//! references made before them. If a command needs requests, [`Requests`](crate::runner::memory::Requests) makes one of
+//! each run.
 
 use crate::TraceError;
 

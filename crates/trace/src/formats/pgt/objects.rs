@@ -5,8 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ObjectEvent, ObjectOp};
-use crate::{TraceError, error::Place, input::Input, runner::quote};
+use crate::{
+    TraceError,
+    error::Place,
+    input::Input,
+    memory::{ObjectEvent, ObjectOp},
+    runner::quote,
+};
 
 /// The columns, in order.
 const HEADER: &str = "refno,op,addr,size,caller";

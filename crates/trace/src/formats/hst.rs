@@ -1,21 +1,21 @@
-//! The line of the table of formats.
+//! `hst`, the project's own format, as one of the formats.
 
 use std::io::{self, Read};
 
-use super::{Reader, prelude::MAGIC};
 use crate::{
     Format, OpenOptions, TraceError, TraceReader,
     formats::{Confidence, Head},
     input::Input,
-    memory::Requests,
+    native::{MAGIC, NAME, Reader},
+    runner::memory::Requests,
 };
 
 /// The native format.
 pub const FORMAT: Format = Format {
-    name: "hst",
+    name: NAME,
     summary: "hotset's own: every field, compressed, checked, seekable (docs/reference/format-hst.md)",
     example: "binary: \\x89hst, then sections of up to 65,536 requests",
-    sample: include_bytes!("golden/small-1.0.hst"),
+    sample: include_bytes!("../native/golden/small-1.0.hst"),
     detect,
     open,
 };

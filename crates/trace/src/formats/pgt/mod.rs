@@ -3,15 +3,18 @@
 //! A record is `zigzag(page - previous page)`, `2n + (w > 0)`, and `w` if the low bit of that is set: n consecutive
 //! references to one page of 4 KiB, w of them writes, all LEB128. Objects are in `NAME.obj.csv` in the same directory.
 
-use super::{
-    BATCH_RUNS, MOST_PAGES, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Requests, Story, objects,
-};
+mod objects;
+#[cfg(test)]
+mod tests;
+
 use crate::{
     Format, OpenOptions, TraceError, TraceReader,
     error::Place,
     formats::{Confidence, Head},
     input::Input,
+    memory::{BATCH_RUNS, MOST_PAGES, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun},
     native::bytes::{get_varint, unzigzag},
+    runner::memory::{Requests, Story},
 };
 
 /// The format's line in the table.

@@ -2,8 +2,10 @@
 
 use hotset_core::request::{Op, Request};
 
-use super::{MemoryBatch, MemoryReader};
-use crate::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
+use crate::{
+    Addressing, Batch, Meta, Tables, TraceError, TraceReader,
+    memory::{MemoryBatch, MemoryReader},
+};
 
 /// Facts that a reader of memory traces reports in addition to the trace.
 pub trait Story {
