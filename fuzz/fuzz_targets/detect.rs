@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hotset_trace::fuzzing::detect_and_parse(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hotset_testkit::fuzz::detect_and_parse(bytes));

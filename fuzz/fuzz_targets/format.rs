@@ -4,5 +4,5 @@ use hotset_trace::formats::BUILTIN;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let formats = BUILTIN.iter().chain([&hotset_capture::strace::FORMAT]);
-    hotset_trace::fuzzing::parse_named(formats, bytes);
+    hotset_testkit::fuzz::parse_named(formats, bytes);
 });

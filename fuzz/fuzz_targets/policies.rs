@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|text: &str| hotset_core::fuzzing::policies(text));
+libfuzzer_sys::fuzz_target!(|text: &str| hotset_testkit::fuzz::policies(text));

@@ -14,6 +14,7 @@ mod destination;
 mod experiment;
 mod failure;
 mod formats;
+#[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod generate;
 mod import;
@@ -123,7 +124,7 @@ impl Command {
     fn run(self, typed: &str) -> Result<(), Failure> {
         match self {
             Command::Advise(command) => command.run(typed),
-            Command::Demo(command) => command.run(),
+            Command::Demo(command) => command.run(run_line),
             Command::Record(command) => command.run(),
             Command::Inspect(command) => command.run(typed),
             Command::Simulate(command) => command.run(typed),

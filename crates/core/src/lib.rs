@@ -39,7 +39,6 @@ pub mod allocate;
 pub mod classify;
 pub mod counters;
 pub mod families;
-pub mod fuzzing;
 pub mod host;
 pub mod parts;
 pub mod policies;

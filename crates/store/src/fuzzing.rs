@@ -1,5 +1,5 @@
-//! The reading of listings, whatever a server sends: the shared body of the fuzz target in `fuzz/` and of the seeded
-//! tests.
+//! The reading of listings, whatever a server sends: the body of the fuzz target in `fuzz/`, which cargo-fuzz builds
+//! with `--cfg fuzzing`, and its seeded test.
 
 use futures_util::{FutureExt, stream};
 use reqwest::Url;
@@ -46,4 +46,26 @@ pub(crate) fn entries(answer: &[u8], piece: usize, most: u64) -> Result<Vec<Entr
     };
     multistatus::read(pieces, most, take).now_or_never().expect("all of it is there")?;
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use hotset_core::parts::random::Rng;
+    use hotset_testkit::fuzz::vary;
+
+    use super::*;
+
+    #[test]
+    fn damaged_listings_are_read_or_refused() {
+        let mut random = Rng::new(23);
+        for kept in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/kept/listing")).unwrap() {
+            let bytes = fs::read(kept.unwrap().path()).unwrap();
+            listing(&bytes);
+            let Ok(text) = str::from_utf8(&bytes) else { continue };
+            (0..5000).for_each(|_| listing(vary(&mut random, text).as_bytes()));
+        }
+    }
 }

@@ -33,6 +33,7 @@
 
 mod client;
 mod error;
+#[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod http;
 mod location;

@@ -9,6 +9,7 @@
 //! ```
 
 pub mod allocations;
+pub mod fuzz;
 pub mod harness;
 pub mod host;
 pub mod inputs;

@@ -20,7 +20,6 @@
 pub mod batch;
 pub mod error;
 pub mod formats;
-pub mod fuzzing;
 pub mod generate;
 pub mod held;
 pub mod input;

@@ -1,9 +1,7 @@
 //! The fuzz targets of `fuzz/`, seeded: random bytes, sound samples that were damaged, and samples cut at every byte.
 
-use hotset_trace::{
-    formats::BUILTIN,
-    fuzzing::{detect_and_parse, mix, parse},
-};
+use hotset_testkit::fuzz::{detect_and_parse, mix, parse};
+use hotset_trace::formats::BUILTIN;
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 struct Random(u64);

@@ -23,7 +23,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("experiment", &["core", "trace", "sim", "results"]),
     ("serve", &["core", "trace", "sim", "results", "cache", "store", "mount", "feed", "steer"]),
     ("python", &["core", "trace", "capture", "sim", "results", "cache", "experiment"]),
-    ("testkit", &["core"]),
+    ("testkit", &["core", "trace"]),
     (
         "cli",
         &[

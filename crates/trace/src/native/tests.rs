@@ -587,7 +587,7 @@ fn no_mutation_makes_the_reader_panic() {
         if random.below(4) > 0 {
             reseal(&mut bytes);
         }
-        crate::fuzzing::parse_any("hst", &bytes);
+        hotset_testkit::fuzz::parse_any("hst", &bytes);
         for skip in [false, true] {
             if let Ok(reader) = Reader::seekable(Cursor::new(&bytes), Path::new("t.hst")) {
                 let mut reader = reader.skip_bad(skip);

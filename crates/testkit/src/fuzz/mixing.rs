@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
+use hotset_trace::formats::{BUILTIN, by_name, open_input};
+use hotset_trace::mix::{Mix, MixPart, Order};
+use hotset_trace::{Addressing, Batch, Meta, OpenOptions, TraceError, TraceReader};
 
-use super::input;
-use crate::formats::{BUILTIN, by_name, open_input};
-use crate::mix::{Mix, MixPart, Order};
-use crate::{Addressing, Batch, Meta, OpenOptions, TraceError, TraceReader};
+use super::traces::input;
 
 /// Formats of the parts, by number: with and without times, of bytes and of ids, text and binary.
 const FORMATS: [&str; 8] = ["csv", "ids", "msr", "spc", "hst", "disksim", "arc", "oracle-general"];

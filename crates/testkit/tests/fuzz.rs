@@ -1,8 +1,8 @@
 //! The fuzz targets of `fuzz/` for policies, sizes and classes, seeded: sound texts and what becomes of them.
 
-use hotset_core::fuzzing::{classes, policies, sizes, vary};
 use hotset_core::parts::random::Rng;
 use hotset_core::registry;
+use hotset_testkit::fuzz::{classes, policies, sizes, vary};
 
 const SIZES: [&str; 4] = ["1,64K,10%", "1..1000*10", "16M..1G*2,5%", "0.1%..100%*1.5"];
 

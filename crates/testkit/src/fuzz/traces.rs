@@ -1,11 +1,9 @@
-//! What every format keeps up on any bytes whatever: the one body of the fuzz targets in `fuzz/` and of the seeded
-//! tests.
+//! Properties of every format on any bytes.
 
 use std::{io::Cursor, path::Path};
 
 use hotset_core::request::{Kind, Op};
-
-use crate::{
+use hotset_trace::{
     Batch, Format, OpenOptions, Tables, Trace, TraceError,
     batch::BATCH_REQUESTS,
     formats::{BUILTIN, by_name, hst, open_input},
@@ -13,12 +11,8 @@ use crate::{
     native,
 };
 
-mod mixing;
-
-pub use mixing::mix;
-
 /// The most requests that one line may give: the parts of the longest request, or the ids of the longest line.
-const LONGEST_RUN: usize = crate::runner::lines::LONGEST_LINE / 2;
+const LONGEST_RUN: usize = hotset_trace::runner::lines::LONGEST_LINE / 2;
 
 /// [`parse`] in the built-in format with this name.
 ///
@@ -33,7 +27,7 @@ pub fn parse_any(format: &str, bytes: &[u8]) {
 /// # Panics
 /// If the format violates a property.
 pub fn parse_named<'a>(formats: impl IntoIterator<Item = &'a Format>, bytes: &[u8]) {
-    let Some(end) = memchr::memchr(b'\n', bytes) else { return };
+    let Some(end) = bytes.iter().position(|&byte| byte == b'\n') else { return };
     if let Some(format) = formats.into_iter().find(|format| format.name.as_bytes() == &bytes[..end]) {
         parse(format, &bytes[end + 1..]);
     }
@@ -95,7 +89,7 @@ fn read(format: &Format, bytes: &[u8], skip_bad: bool) -> Result<Outcome, TraceE
     outcome
 }
 
-fn input(bytes: &[u8]) -> Result<Input, TraceError> {
+pub(super) fn input(bytes: &[u8]) -> Result<Input, TraceError> {
     Input::from_reader(Path::new("fuzz:input"), Cursor::new(bytes.to_vec()), None)
 }
 

@@ -1,10 +1,17 @@
-//! Checks of the parsers of user text, for any text. Shared by the fuzz targets in `fuzz/` and the seeded tests.
+//! Bodies of the fuzz targets in `fuzz/` and of the seeded tests: checks of the parsers of user text, for any text, and
+//! of the formats of traces, for any bytes.
 
-use crate::classify::{Classifier, FileFacts, Rules};
-use crate::parts::random::Rng;
-use crate::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, Slot};
-use crate::request::{Kind, Request};
-use crate::spec::{SizeSpec, SpecError};
+mod mixing;
+mod traces;
+
+use hotset_core::classify::{Classifier, FileFacts, Rules};
+use hotset_core::parts::random::Rng;
+use hotset_core::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, Slot};
+use hotset_core::request::{Kind, Request};
+use hotset_core::spec::{SizeSpec, SpecError};
+
+pub use mixing::mix;
+pub use traces::{detect_and_parse, hst, parse, parse_any, parse_named};
 
 /// Capacities of the caches that are built. The trace has `SLOTS` blocks.
 const CAPACITIES: [u32; 3] = [1, 7, 40];
