@@ -27,8 +27,12 @@ const HEADERS: &str = "/usr/include";
 const POLICIES: &str = "fifo,lru,clock,lfu,slru,2q,arc,car,lirs,s3-fifo,sieve,opt";
 const SIZES: &str = "5%,10%,20%,40%,60%,80%";
 
+/// Runs a command by its arguments.
+type Run = fn(&[&str]) -> Result<(), Failure>;
+
 impl Demo {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    /// Shows the commands, each of which `run` runs.
+    pub(crate) fn run(self, run: Run) -> Result<(), Failure> {
         if !Path::new(HEADERS).is_dir() {
             return Err(Failure::Work(format!(
                 "the demonstration looks around in the C headers of {HEADERS}, which this system does not have; record a program of \
@@ -46,19 +50,19 @@ impl Demo {
              cc compiles in between, four times over. The programs are not changed.",
         )?;
         let work = format!("cd {} && sh work.sh > output", quoted(&folder.display().to_string()));
-        hotset(&["record", "--progress", "-o", &trace, "--", "sh", "-c", &work])?;
+        hotset(run, &["record", "--progress", "-o", &trace, "--", "sh", "-c", &work])?;
         say("2. What did it do?", "")?;
-        hotset(&["inspect", &trace])?;
+        hotset(run, &["inspect", &trace])?;
         say(
             "3. What would each scheme have given?",
             "opt knows the future: no scheme that keeps every block can hit more. Programs and libraries are \
              mapped, which hides what of them is used, so they are left out, as a line says.",
         )?;
-        hotset(&["simulate", &trace, "--policy", POLICIES, "--size", SIZES, "--report", &report])?;
+        hotset(run, &["simulate", &trace, "--policy", POLICIES, "--size", SIZES, "--report", &report])?;
         say("4. And at every other size?", "Both curves are exact, from one pass each.")?;
-        hotset(&["curve", &trace, "--maps", "none", "--policy", "lru,opt"])?;
+        hotset(run, &["curve", &trace, "--maps", "none", "--policy", "lru,opt"])?;
         say("5. So what should be done?", "")?;
-        hotset(&["advise", &trace, "--maps", "none"])?;
+        hotset(run, &["advise", &trace, "--maps", "none"])?;
         say("Now a program of yours", "")?;
         writeln!(stdout(), "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…")?;
         writeln!(stdout(), "    hotset advise mine.hst\n")?;
@@ -86,8 +90,8 @@ fn say(title: &str, text: &str) -> Result<(), Failure> {
 }
 
 /// Shows a command as a user would type it, and runs it.
-fn hotset(arguments: &[&str]) -> Result<(), Failure> {
+fn hotset(run: Run, arguments: &[&str]) -> Result<(), Failure> {
     let typed = shell::line(std::iter::once("hotset").chain(arguments.iter().copied()));
     writeln!(stdout(), "\n{}\n", paint(&format!("$ {typed}"), Role::Heading))?;
-    crate::run_line(arguments)
+    run(arguments)
 }

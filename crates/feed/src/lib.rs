@@ -59,7 +59,7 @@ use std::time::Duration;
 pub use clock::now;
 pub use error::{Error, Result};
 pub use file::FileId;
-pub use offer::{FeedOptions, Offer, Offers, available, open};
+pub use offer::{Offer, Offers, available, open};
 pub use scripted::Scripted;
 
 /// How pages were touched.
@@ -160,6 +160,26 @@ pub trait Feed: Send {
     ///
     /// The kernel refuses.
     fn reading(&mut self, wanted: bool) -> Result<()>;
+}
+
+/// How a feed is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedOptions {
+    /// Bytes of the buffer between the kernel and this process; a power of two of at least a page.
+    pub buffer: usize,
+    /// Blocks that may have a stamp each; touches of files that find no room among them come one by one.
+    pub stamps: u64,
+    /// Pages of a block that has one stamp, a power of two. 1 tells each page.
+    pub pages_per_stamp: u32,
+    /// Files that may be watched at a time.
+    pub files: u32,
+}
+
+impl Default for FeedOptions {
+    /// 32 MiB of buffer, stamps for 16 GiB of pages (32 MiB).
+    fn default() -> FeedOptions {
+        FeedOptions { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1, files: 1 << 18 }
+    }
 }
 
 /// Kinds of feeds.

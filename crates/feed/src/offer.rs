@@ -4,27 +4,7 @@ use std::fmt;
 
 use crate::bpf::Bpf;
 use crate::tracefs::Tracefs;
-use crate::{Error, Feed, Kind, Result};
-
-/// How a feed is to be.
-#[derive(Clone, Copy, Debug)]
-pub struct FeedOptions {
-    /// Bytes of the buffer between the kernel and this process; a power of two of at least a page.
-    pub buffer: usize,
-    /// Blocks that may have a stamp each; touches of files that find no room among them come one by one.
-    pub stamps: u64,
-    /// Pages of a block that has one stamp, a power of two. 1 tells each page.
-    pub pages_per_stamp: u32,
-    /// Files that may be watched at a time.
-    pub files: u32,
-}
-
-impl Default for FeedOptions {
-    /// 32 MiB of buffer, stamps for 16 GiB of pages (32 MiB).
-    fn default() -> FeedOptions {
-        FeedOptions { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1, files: 1 << 18 }
-    }
-}
+use crate::{Error, Feed, FeedOptions, Kind, Result};
 
 /// A feed of this kind. Dropping it leaves nothing behind in the kernel.
 ///
