@@ -45,12 +45,12 @@ pub fn run(root: &Path, ratchet: bool) -> Result<()> {
     findings.extend(names::check(&files)?);
     findings.extend(seam::check(&files));
     findings.extend(crates::check(&files)?);
+    findings.extend(arrows::check(&files)?);
     findings.extend(words::check(root, &files)?);
     for file in &files {
         findings.extend(text::check(file, &places));
         if file.is_rust() {
             findings.extend(code::check(&file.path, file.text())?);
-            findings.extend(arrows::check(&file.path, file.text())?);
         }
     }
     if findings.is_empty() {
