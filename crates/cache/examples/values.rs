@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use hotset_cache::Cache;
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 
 const KEYS: u32 = 1_000_000;
 const CAPACITY: u32 = 100_000;

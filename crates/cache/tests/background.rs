@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::{FileCache, Status};
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Explained, PolicySpec, Treatment};
+use hotset_core::random::Rng;
 
 use support::{Opened, pattern, settings};
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use hotset_cache::source::Source;
 use hotset_cache::{CacheError, FileCache, Read, Settings, Stream};
 use hotset_core::host::Refusal;
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::PolicySpec;
+use hotset_core::random::Rng;
 
 use support::{Opened, pattern, settings};
 

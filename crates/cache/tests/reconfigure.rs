@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::{FileCache, Learnt};
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::random::Rng;
 
 use support::{Opened, pattern, settings};
 

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use hotset_cache::{Counts, FileCache, Recording, Settings};
 use hotset_core::counters::Counters;
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::random::Rng;
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
 use hotset_core::storage::StorageModel;

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hotset_cache::{Admit, FileCache, Levels, Recording, Tier, TierError, TierSettings, TierStatus};
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::PolicySpec;
+use hotset_core::random::Rng;
 use hotset_core::request::Op;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Options, Silent, prepare};

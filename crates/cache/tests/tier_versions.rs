@@ -6,7 +6,7 @@ mod support;
 use std::sync::atomic::Ordering;
 
 use hotset_cache::{Levels, TierSettings};
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 
 use support::disk::{Disk, read_all, reads, status, stored, tier};
 use support::{Opened, pattern};

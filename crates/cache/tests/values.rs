@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotset_cache::Cache;
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::random::Rng;
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
 use hotset_sim::grid::{self, Plan};

@@ -39,7 +39,7 @@ fn check(read: Result<(), Failure>) {
 mod tests {
     use std::fs;
 
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
     use hotset_testkit::fuzz::vary;
 
     use super::*;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 

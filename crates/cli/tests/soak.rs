@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use rustix::io::Errno;
 
 use support::hotset;

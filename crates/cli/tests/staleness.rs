@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use serde_json::Value;
 
 use support::mounted::{Mount, can_mount};

@@ -7,8 +7,8 @@
 //! separate blocks, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it
 //! runs the schemes that divide a cache.
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
+use hotset_core::random::Rng;
 
 const APPS: u32 = 20;
 const CAPACITY: u32 = 46_080;

@@ -12,8 +12,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Effects, Extra, Future, Note, Outcome, Policy, Reference, Setup, Slot, Told};
+use hotset_core::random::Rng;
 use hotset_core::registry::{self, Visitor};
 
 const BLOCKS: usize = 1_000_000;

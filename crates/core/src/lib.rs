@@ -43,6 +43,7 @@ pub mod host;
 pub mod parts;
 pub mod policies;
 pub mod policy;
+pub mod random;
 pub mod registry;
 pub mod request;
 pub mod schemes;

@@ -24,8 +24,8 @@ use fuser::{
     ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request, Session,
 };
 use hotset_cache::{FileCache, Settings};
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::PolicySpec;
+use hotset_core::random::Rng;
 use hotset_mount::{Options, Plain, mount};
 use rustix::mount::{UnmountFlags, unmount};
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use hotset_cache::source::{Source, Stamp};
 use hotset_cache::{Access, FileCache, Stream};
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use hotset_core::request::Kind;
 use hotset_mount::{Mode, Options};
 

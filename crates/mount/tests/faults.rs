@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use hotset_cache::Status;
 use hotset_cache::source::{Source, Stamp};
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use hotset_mount::{Mode, Options, Staleness};
 
 use below::faults::{Call, EIO, ENOSPC, ERRORS, Fault, Faults};

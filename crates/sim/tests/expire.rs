@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use hotset_sim::curve::{ByteCurves, BytePoint, Curves, Points, Sample};
 use hotset_sim::results::Row;
 use hotset_sim::sweep::{Rows, Sweep};

@@ -5,8 +5,8 @@ mod played;
 
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::random::Rng;
 use hotset_core::registry;
 use hotset_core::request::Request;
 use hotset_feed::{Event, FileId};

@@ -53,7 +53,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
     use hotset_testkit::fuzz::vary;
 
     use super::*;

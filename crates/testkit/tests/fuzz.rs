@@ -1,6 +1,6 @@
 //! The fuzz targets of `fuzz/` for policies, sizes and classes, seeded: sound texts and what becomes of them.
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use hotset_core::registry;
 use hotset_testkit::fuzz::{classes, policies, sizes, vary};
 

@@ -1,8 +1,8 @@
 //! Every policy does what its reference model does, under its defaults and under the arguments that the table of models
 //! gives.
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::Needs;
+use hotset_core::random::Rng;
 use hotset_core::registry;
 use hotset_testkit::harness::{Case, Event};
 use hotset_testkit::host::Numbering;

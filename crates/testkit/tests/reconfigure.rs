@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{App, Args, Effects, Extra, Note, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::random::Rng;
 
 const CAPACITY: u32 = 48;
 const SLOTS: u32 = 400;

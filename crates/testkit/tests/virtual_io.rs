@@ -1,7 +1,7 @@
 //! The virtual I/O cache: the paper's example, the laws of its statement.
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{App, Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
+use hotset_core::random::Rng;
 use hotset_core::schemes::virtual_io::VirtualIo;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;

@@ -13,9 +13,9 @@ use super::code::is_cfg_test;
 use xtask::SourceFile;
 
 /// The folders of the core, each above all that it may use: cutting, scoring and allocating do not know policies.
-const CORE: [&str; 15] = [
-    "words", "request", "counters", "spec", "classify", "view", "policy", "storage", "host", "parts", "allocate",
-    "families", "policies", "schemes", "registry",
+const CORE: [&str; 16] = [
+    "words", "random", "request", "counters", "spec", "classify", "view", "policy", "storage", "host", "parts",
+    "allocate", "families", "policies", "schemes", "registry",
 ];
 
 /// The uses of other folders and files by one crate: by user and used, the first place.

@@ -268,7 +268,7 @@ impl Staged {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
 
     use super::*;
 

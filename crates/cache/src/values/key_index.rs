@@ -133,7 +133,7 @@ fn upper(hash: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
     use std::collections::HashMap;
 
     /// Hashes that collide: in the first cell, at the end of the row, and wholly.

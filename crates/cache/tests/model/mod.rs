@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 
 /// The subject of the steps.
 pub trait Subject {

@@ -153,7 +153,7 @@ pub fn best(values: &[f64], units: usize, most: usize) -> f64 {
 #[allow(clippy::single_range_in_vec_init)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     #[test]
     fn a_queue_without_history_keeps_its_head() {

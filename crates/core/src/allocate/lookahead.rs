@@ -45,7 +45,7 @@ fn share_evenly(given: &mut [usize], left: usize) {
 mod tests {
     use super::*;
     use crate::allocate::exact;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     fn value(utility: &[Vec<f64>], given: &[usize]) -> f64 {
         utility.iter().zip(given).map(|(curve, &units)| curve[units]).sum()

@@ -56,7 +56,7 @@ pub fn choose(stakes: &[Stake]) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     fn worth(stakes: &[Stake], changes: &[i32]) -> Option<f64> {
         let one = |(stake, change): (&Stake, &i32)| match change {

@@ -84,7 +84,7 @@ pub fn rate_for_time(goal: f64, hit: f64, miss: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     fn blocks(grants: &[Grant]) -> Vec<u32> {
         grants.iter().map(|grant| grant.blocks).collect()

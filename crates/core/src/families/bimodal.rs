@@ -11,8 +11,8 @@
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
-use crate::parts::random::Rng;
 use crate::policy::{Args, Effects, Outcome, Param, ParamKind, Reference, Slot};
+use crate::random::Rng;
 
 /// The counter of a duel goes from 0 to this; in the upper half bimodal insertion wins (both papers: 10 bits).
 const COUNTER_MOST: u32 = 1023;

@@ -150,7 +150,7 @@ impl<T> Slots<T> {
 mod tests {
     use std::collections::{HashMap, HashSet};
 
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Two experts who want to evict different blocks, and the weights by which one of them is heeded.
 
-use super::random::Rng;
+use crate::random::Rng;
 
 /// A weight is at least this, as in the codes of LeCaR's and CACHEUS's authors.
 pub const WEIGHT_LEAST: f64 = 0.01;

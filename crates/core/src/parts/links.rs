@@ -173,7 +173,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
     use std::collections::VecDeque;
 
     #[test]

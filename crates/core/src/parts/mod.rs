@@ -7,7 +7,6 @@ pub mod large;
 pub mod links;
 pub mod prefetch;
 pub mod queue;
-pub mod random;
 pub mod ranking;
 pub mod recent_table;
 pub mod sketch;

@@ -141,7 +141,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     #[test]
     fn the_least_recently_used_entry_makes_room() {

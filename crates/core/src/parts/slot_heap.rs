@@ -332,7 +332,7 @@ impl<K: Key> SlotHeap<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     impl Key for u64 {
         fn rough(self) -> u64 {

@@ -55,7 +55,7 @@ impl TournamentTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     #[test]
     fn does_what_looking_at_all_keys_does() {

@@ -19,9 +19,9 @@
 //!
 //! When not to use it: loops and scans; where misses must be decided in well below a microsecond.
 
-use crate::parts::random::Rng;
 use crate::parts::table::Table;
 use crate::policy::{Discard, Effects, Info, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::random::Rng;
 use crate::spec::SpecError;
 
 /// The known facts of a block. Packed, so that four fill a cache line.

@@ -32,9 +32,9 @@
 //!
 //! When not to use it: small caches and short traces: ages take tens of thousands of references to be learnt.
 
-use crate::parts::random::Rng;
 use crate::parts::table::Table;
 use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::random::Rng;
 use crate::spec::SpecError;
 
 /// Classes by age at the last hits, for each application.

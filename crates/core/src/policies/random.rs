@@ -16,8 +16,8 @@
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
-use crate::parts::random::Rng as Generator;
 use crate::policy::{Args, Discard, Effects, Hits, Info, Outcome, Policy, Reference, Requirements, Setup, Slot};
+use crate::random::Rng as Generator;
 use crate::spec::SpecError;
 
 const ABSENT: u32 = u32::MAX;

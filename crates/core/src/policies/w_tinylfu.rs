@@ -37,9 +37,9 @@ use crate::parts::ghost::forget_in;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::parts::random::Rng;
 use crate::parts::sketch::{Sketch, hash};
 use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::random::Rng;
 use crate::spec::SpecError;
 
 const WINDOW: Tag = 0;

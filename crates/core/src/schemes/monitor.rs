@@ -131,7 +131,7 @@ fn mix(key: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     /// The stack by the book.
     fn hits_of(trace: &[u32], sizes: usize) -> Vec<f64> {

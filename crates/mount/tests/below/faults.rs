@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 
 /// Calls of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

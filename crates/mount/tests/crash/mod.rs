@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 
 /// Bytes that a disk writes whole.
 const SECTOR: usize = 512;

@@ -333,7 +333,7 @@ mod tests {
     /// The stack by its definition, over positions that run out several times.
     #[test]
     fn byte_distances_are_those_of_a_list() {
-        let mut random = hotset_core::parts::random::Rng::new(3);
+        let mut random = hotset_core::random::Rng::new(3);
         let mut stack = Stack::new(300);
         let mut list: Vec<(u32, u64)> = Vec::new();
         for _ in 0..20_000 {

@@ -162,7 +162,7 @@ impl LruSizes {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
 
     use super::*;
 

@@ -327,7 +327,7 @@ mod tests {
     /// Plain reads are cut in a loop of their own; one that is split by any other request has the same references.
     #[test]
     fn plain_reads_are_cut_like_all_others() {
-        let mut random = hotset_core::parts::random::Rng::new(2);
+        let mut random = hotset_core::random::Rng::new(2);
         let plain: Vec<Request> = (0..3 * PIECE as u64 + 77)
             .map(|at| {
                 let app = random.below(50) / 49;

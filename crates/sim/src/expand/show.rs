@@ -221,7 +221,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use hotset_core::classify::{Rule, Rules};
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
     use hotset_core::request::Op;
     use hotset_core::view::BlockSize;
     use hotset_trace::{Addressing, Batch, Meta};

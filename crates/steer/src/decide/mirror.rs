@@ -190,7 +190,7 @@ impl Mirror {
 mod tests {
     use std::collections::BTreeMap;
 
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
 
     use super::*;
 

@@ -216,7 +216,7 @@ pub fn paired(pairs: &[(f64, f64)]) -> Option<Gain> {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::parts::random::Rng;
+    use hotset_core::random::Rng;
 
     use super::*;
 

@@ -5,8 +5,8 @@ mod mixing;
 mod traces;
 
 use hotset_core::classify::{Classifier, FileFacts, Rules};
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, Slot};
+use hotset_core::random::Rng;
 use hotset_core::request::{Kind, Request};
 use hotset_core::spec::{SizeSpec, SpecError};
 

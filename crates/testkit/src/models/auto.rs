@@ -6,8 +6,8 @@ mod runs;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Argument, Reference};
+use hotset_core::random::Rng;
 use hotset_core::spec::Value;
 
 use crate::model::{Given, Model, ModelStep};

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 
 use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;

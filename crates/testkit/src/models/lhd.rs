@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::parts::random::Rng;
 use hotset_core::policy::{Args, Reference};
+use hotset_core::random::Rng;
 
 use crate::model::{Given, Model, ModelStep, share};
 

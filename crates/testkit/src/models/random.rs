@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hotset_core::parts::random::Rng as Generator;
+use hotset_core::random::Rng as Generator;
 
 use crate::model::{Given, Model, ModelStep};
 use hotset_core::policy::Reference;

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use rand::TryRng;
 use rand_distr::{Distribution, Zipf};
 

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use hotset_core::parts::random::Rng;
+use hotset_core::random::Rng;
 use hotset_core::request::{Kind, Op, Request};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

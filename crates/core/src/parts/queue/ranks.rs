@@ -137,7 +137,7 @@ mod tests {
             let mut queue = Queue::new(1, bound);
             queue.count_ranks();
             let mut order: Vec<Slot> = Vec::new();
-            let mut random = crate::parts::random::Rng::new(4);
+            let mut random = crate::random::Rng::new(4);
             for round in 0..20_000 {
                 let slot = random.below(bound);
                 match order.iter().position(|&other| other == slot) {

@@ -467,7 +467,7 @@ mod tests {
     /// By definition, looking at all later points.
     #[test]
     fn the_majorant_is_the_steepest_way() {
-        let mut random = crate::parts::random::Rng::new(3);
+        let mut random = crate::random::Rng::new(3);
         let mut majorant = Majorant::default();
         for _ in 0..300 {
             let hazard: ByAge = std::array::from_fn(|_| random.unit().powi(6) as f32);
@@ -504,8 +504,8 @@ mod tests {
     fn computed_elsewhere_is_computed_here_with_later_news() {
         let order = [(0, None), (1, Some(0)), (2, Some(0))];
         let (mut here, mut elsewhere) = (Curves::new(3, 32.0, 0.98, true), Curves::new(3, 32.0, 0.98, true));
-        let mut random = crate::parts::random::Rng::new(5);
-        let see = |curves: [&mut Curves; 2], random: &mut crate::parts::random::Rng| {
+        let mut random = crate::random::Rng::new(5);
+        let see = |curves: [&mut Curves; 2], random: &mut crate::random::Rng| {
             let (curve, bucket, is_used) = (random.below(3) as usize, random.below(60) as usize, random.below(2) == 0);
             for curves in curves {
                 curves.see(curve, 0, bucket + 1);

@@ -9,8 +9,8 @@ use super::values::Values;
 use super::worst::{Rank, Worst};
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
-use crate::parts::random::Rng;
 use crate::policy::{Args, Effects, Outcome, Reference, Setup, Slot};
+use crate::random::Rng;
 use crate::spec::SpecError;
 
 /// Most blocks drawn for a victim.

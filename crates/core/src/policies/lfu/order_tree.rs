@@ -153,7 +153,7 @@ impl<K: Key> OrderTree<K> {
 
 /// A number drawn from the slot, the same every time.
 fn weight(slot: Slot) -> u64 {
-    crate::parts::random::Rng::new(slot.into()).bits()
+    crate::random::Rng::new(slot.into()).bits()
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     #[test]
     fn does_what_a_sorted_list_does() {

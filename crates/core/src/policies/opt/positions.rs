@@ -93,7 +93,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::parts::random::Rng;
+    use crate::random::Rng;
 
     #[test]
     fn does_what_a_sorted_set_does() {
