@@ -1,6 +1,7 @@
 //! `hotset top`: the state of a mount or of a steering session, refreshed.
 
 mod steered;
+mod what_if;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::{explained, human};
+use what_if::WhatIf;
 
 /// Show the state of a mount or of `hotset steer`: hit ratios, bytes, evictions, applications, classes
 #[derive(Args)]
@@ -24,6 +26,9 @@ pub(crate) struct Top {
     /// Seconds between updates
     #[arg(long, default_value_t = 2.0, value_parser = seconds)]
     every: f64,
+    /// Show the estimated hit ratio at half, twice and four times the memory, and under other policies
+    #[arg(long)]
+    what_if: bool,
     /// Print the state once and exit (default if the output is not a terminal)
     #[arg(long)]
     once: bool,
@@ -40,7 +45,10 @@ impl Top {
         let mut before = Value::Null;
         loop {
             let status = control::ask(&self.mountpoint, &Wish::Status)?;
-            let page = format!("{}{}", header(&self.mountpoint, &status), page(&status, &before));
+            let mut page = format!("{}{}", header(&self.mountpoint, &status), page(&status, &before));
+            if self.what_if {
+                page += &estimated(&status);
+            }
             if !repeats {
                 stdout().write_all(page.as_bytes())?;
                 return Ok(());
@@ -56,6 +64,21 @@ impl Top {
 
 fn figure(status: &Value, key: &str) -> u64 {
     status[key].as_u64().unwrap_or(0)
+}
+
+/// Bytes of the cache that a status is about.
+fn cache_bytes(status: &Value) -> u64 {
+    status["memory_bytes"].as_u64().unwrap_or_else(|| figure(status, "blocks") * figure(status, "block_bytes"))
+}
+
+/// All estimates of other sizes and policies.
+fn estimated(status: &Value) -> String {
+    match WhatIf::of(status, cache_bytes(status)) {
+        Some(what_if) => what_if.table().join("\n") + "\n",
+        None => {
+            "no estimates yet: the sample of references is too small, or the policy cannot be estimated\n".to_owned()
+        }
+    }
 }
 
 /// Hit ratios since the mount, and since the previous update.
@@ -123,6 +146,9 @@ fn page(now: &Value, before: &Value) -> String {
     }
     if now["broken"] == true {
         line("CACHE NOT USED: a thread has panicked; the source is served directly; mount again".to_owned());
+    }
+    if let Some(sentence) = WhatIf::of(now, cache_bytes(now)).and_then(|what_if| what_if.sentence()) {
+        line(sentence);
     }
     line(format!("{:<30} {:>14} {:>9} {:>9}", "", "references", "hit", "recent"));
     line(format!("{:<30} {:>14} {all:>9} {lately:>9}", "all", human::count(figure(now, "references"))));

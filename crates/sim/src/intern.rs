@@ -5,6 +5,7 @@
 //! no locality in hash order, so each look-up is a cache miss that only distance can hide. The hash is a bijection
 //! seeded at random, so no trace can be made that collides on purpose, and the numbers do not depend on it.
 
+use hotset_core::random::mix;
 use std::hash::{BuildHasher, RandomState};
 
 use hotset_core::parts::{large, prefetch::prefetch_across};
@@ -137,14 +138,6 @@ impl Interner {
         }
         keys
     }
-}
-
-/// A bijective mix of 64 bits (the finaliser of SplitMix64; Steele, Lea, Flood, OOPSLA 2014).
-#[inline(always)]
-pub(crate) fn mix(key: u64) -> u64 {
-    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
-    let key = (key ^ (key >> 27)).wrapping_mul(0x94d049bb133111eb);
-    key ^ (key >> 31)
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ fn first_misses(begins: u64, misses: u64, open_missed: &mut bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intern::mix;
+    use hotset_core::random::mix;
 
     /// Counts by walking reference by reference.
     fn slow(writes: &[u64], continues: &[u64], uncounted: &[u64], hits: &[u64], len: u64) -> Counters {

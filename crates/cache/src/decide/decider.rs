@@ -26,7 +26,7 @@ use crate::error::CacheError;
 use crate::os::machine::Memory;
 use crate::tier::{Lease, Tier};
 use crate::transfer::busy::Busy;
-use hotset_core::host::{Build, Hosted};
+use hotset_core::host::{Build, Hosted, Shadows};
 
 /// Bytes that tables take for each block, about, ghosts left out.
 const TABLES: u64 = 100;
@@ -88,6 +88,8 @@ pub(crate) struct Decider {
     ranges: Vec<Vec<AddressRange>>,
     open: Open,
     pub counts: Counts,
+    /// Estimates for other sizes and policies, where they can be had.
+    shadows: Option<Shadows>,
     /// Where the storage below is known, and the policy wants to know what it takes.
     prices: Option<Prices>,
     /// Of the request that is decided, kept for their memory.
@@ -168,9 +170,12 @@ impl Decider {
             let (index, division, inodes, unwritten, write_backs) = Default::default();
             Ok(Frames { index, arena: Arena::new(&sizes)?, division, inodes, unwritten, write_backs, tier: None })
         })?;
+        // A cache whose shadows cannot be built runs without estimates.
+        let shadows = Shadows::new(&build(plan, &args, capacity, &apps), plan.block).unwrap_or(None);
         let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
         Ok(Decider {
             hosted,
+            shadows,
             is_in_parts: view.parts.is_some(),
             writes_back: false,
             viewer: Viewer::new(&view, Cutting::new(BlockSize::Bytes(plan.block), false)),
@@ -270,6 +275,11 @@ impl Decider {
         self.ranges.iter().position(has).map(|file| file as u32)
     }
 
+    /// Estimates for other sizes and policies, if there are any.
+    pub fn shadows(&self) -> Option<&Shadows> {
+        self.shadows.as_ref()
+    }
+
     /// Resident blocks.
     pub fn resident(&self) -> u32 {
         self.hosted.policy.len()
@@ -332,7 +342,9 @@ impl Decider {
     /// The number of a file of which no block is known may be another file's.
     pub fn forget(&mut self, file: u32) {
         if let Some(ranges) = self.ranges.get_mut(file as usize) {
-            *ranges = Vec::new();
+            for range in std::mem::take(ranges) {
+                self.shadows.iter_mut().for_each(|shadows| shadows.remove_file(range.high as u32));
+            }
         }
         self.viewer.forget_file(file);
         self.frames_mut().tier.iter_mut().for_each(|tier| tier.unbind(file));
@@ -441,6 +453,7 @@ impl Decider {
         let slot = self.frames_mut().index.slot(block);
         let (outcome, kept) = self.hosted.access(slot, reference);
         let hit = outcome == Outcome::Hit;
+        self.shadows.iter_mut().for_each(|shadows| shadows.reference(block.address, &reference, hit));
         let below = self.frames_mut().tier.as_mut().and_then(|tier| tier.follow(block, outcome, &reference));
         let entry = self.frames_mut().index.entry_mut(slot);
         entry.is_reused = hit || below.is_some();
@@ -465,6 +478,8 @@ impl Decider {
         // The simulator's order: the policy's later decisions may depend on it.
         slots.sort_unstable_by_key(|slot| block(slot).address);
         for slot in slots {
+            let address = self.frames().index.entry(slot).block.address;
+            self.shadows.iter_mut().for_each(|shadows| shadows.remove(address));
             self.frames_mut().clean(slot);
             self.hosted.remove(slot);
         }
@@ -479,6 +494,7 @@ impl Decider {
     pub fn resize(&mut self, plan: &Plan) -> Result<(), CacheError> {
         let capacity = plan.capacity()?;
         self.hosted.resize(capacity);
+        self.shadows.iter_mut().for_each(|shadows| shadows.resize(capacity));
         self.frames_mut().resize(0, capacity)?;
         self.hosted.admit_wanted();
         self.frames_mut().tier.iter_mut().for_each(|tier| tier.settle(0));
@@ -493,8 +509,10 @@ impl Decider {
             return Ok(false);
         }
         let (args, capacity) = (plan.args(), plan.capacity()?);
-        let is_taken = self.hosted.reconfigure(&before.args(), &build(plan, &args, capacity, apps));
+        let (known, wanted) = (before.args(), build(plan, &args, capacity, apps));
+        let is_taken = self.hosted.reconfigure(&known, &wanted);
         if is_taken {
+            self.shadows.iter_mut().for_each(|shadows| shadows.reconfigure(&known, &wanted));
             self.hosted.host.storage_busy = args.wants_load().then_some(self.hosted.host.storage_busy.unwrap_or(0));
         }
         self.frames_mut().tier.iter_mut().for_each(|tier| tier.settle(0));

@@ -1,6 +1,7 @@
 //! The status of a running cache.
 
 use hotset_core::counters::Counters;
+use hotset_core::host::{Ages, Estimate, Shadows};
 use hotset_core::policy::{Explained, Names, PartRoom};
 use hotset_core::request::Kind;
 use serde::Serialize;
@@ -54,6 +55,12 @@ pub struct Status {
     pub apps: Vec<Named>,
     /// By class; empty when the scheme does not tell classes apart.
     pub classes: Vec<Named>,
+    /// Estimated hit ratios at other sizes and under other policies. Empty until the sample is large enough, and where
+    /// a scheme cannot be estimated.
+    pub what_if: Vec<Estimate>,
+    /// A sample of the evictions, by the time since the last reference to the evicted block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_ages: Option<Ages>,
     /// The learnt state of the scheme, the most important first, if it reports that.
     pub explained: Vec<Explained>,
 }
@@ -126,6 +133,8 @@ impl Status {
             repartitions: division.changes,
             apps,
             classes: named(decider.classes(), &counts.classes, |_, _| None),
+            what_if: decider.shadows().map_or(Vec::new(), Shadows::estimates),
+            eviction_ages: decider.shadows().map(Shadows::ages),
             explained: state.explain(EXPLAINED),
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::figure;
+use super::what_if::WhatIf;
 use crate::output::human;
 
 /// Returns the page for a status and the one before it.
@@ -46,6 +47,7 @@ pub(super) fn page(now: &Value, before: &Value) -> String {
         seconds("lag_worst") * 1e3,
         human::count(figure(now, "lost"))
     ));
+    lines.extend(WhatIf::of(now, super::cache_bytes(now)).and_then(|what_if| what_if.sentence()));
     lines.push(format!("{:<30} {:>14} {:>9}", "", "all", "recent"));
     lines.push(format!("{:<30} {:>14}", "references", human::count(figure(now, "references"))));
     lines.push(missed(now, before, "missed by the policy", "misses"));

@@ -2,6 +2,7 @@
 //! objects of an embedding program, or pages of the kernel. No I/O, no lock.
 
 pub mod room;
+mod shadow;
 mod slots;
 
 use crate::policy::dynamic::DynPolicy;
@@ -10,6 +11,7 @@ use crate::policy::{
 };
 use crate::spec::SpecError;
 
+pub use shadow::{Ages, Estimate, Shadows};
 pub use slots::Slots;
 
 /// Why a policy cannot run on requests as they arrive.

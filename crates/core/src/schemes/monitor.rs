@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use crate::parts::queue::{Places, Queue};
+use crate::random::mix;
 
 /// Blocks that the stack of a monitor holds at most.
 const STACK: u32 = 2048;
@@ -118,14 +119,6 @@ impl Monitor {
         self.references /= 2.0;
         self.hits.iter_mut().for_each(|hits| *hits /= 2.0);
     }
-}
-
-/// Bits of an address, mixed (the finaliser of SplitMix64; Steele, Lea, Flood, OOPSLA 2014).
-#[inline(always)]
-fn mix(key: u64) -> u64 {
-    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    key ^ (key >> 31)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 
 use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status, TierStatus, Timing};
+use hotset_core::host::{Ages, Estimate};
 use hotset_store::{Hedged, Moved};
 
 /// All figures, as counters and gauges; of a store what it was asked.
@@ -52,6 +53,7 @@ pub(super) fn text(status: &Status, asked: Option<(Hedged, Moved)>) -> String {
         groups(&mut out, label, named);
     }
     parts(&mut out, &status.apps);
+    estimates(&mut out, &status.what_if, status.eviction_ages.as_ref());
     out
 }
 
@@ -174,6 +176,28 @@ fn parts(out: &mut String, apps: &[Named]) {
     }
 }
 
+/// Estimates of other sizes and policies, and a sample of the evictions by age.
+pub(crate) fn estimates(out: &mut String, what_if: &[Estimate], ages: Option<&Ages>) {
+    let name = "what_if_hit_ratio";
+    if !what_if.is_empty() {
+        metric(out, name, "gauge", "Estimated hits of each reference with so many times the memory, under a policy");
+    }
+    for Estimate { factor, policy, hit_ratio } in what_if {
+        labelled(out, name, &[("memory", &format!("{factor}x")), ("policy", policy)], hit_ratio);
+    }
+    let Some(ages) = ages else { return };
+    let name = "eviction_age_seconds";
+    metric(out, name, "histogram", "A sample of the evictions, by the time since the last reference to the block");
+    let mut evictions = 0;
+    let bounds = Ages::BOUNDS.iter().map(u64::to_string).chain(["+Inf".to_owned()]);
+    for (bound, count) in bounds.zip(ages.counts) {
+        evictions += count;
+        line(out, &format!("{name}_bucket"), Some(("le", &bound)), evictions);
+    }
+    line(out, &format!("{name}_sum"), None, ages.sum_seconds);
+    line(out, &format!("{name}_count"), None, evictions);
+}
+
 fn groups(out: &mut String, label: &str, named: &[Named]) {
     if named.is_empty() {
         return;
@@ -194,7 +218,13 @@ pub(crate) fn metric(out: &mut String, name: &str, kind: &str, help: &str) {
 
 /// One value of it.
 pub(crate) fn line(out: &mut String, name: &str, label: Option<(&str, &str)>, value: impl Display) {
+    labelled(out, name, label.as_slice(), value);
+}
+
+/// The same with several labels.
+fn labelled(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
     let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let label = label.map_or(String::new(), |(key, of)| format!("{{{key}=\"{}\"}}", escaped(of)));
-    writeln!(out, "hotset_{name}{label} {value}").expect("a string can be written to");
+    let labels: Vec<String> = labels.iter().map(|(key, of)| format!("{key}=\"{}\"", escaped(of))).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    writeln!(out, "hotset_{name}{labels} {value}").expect("a string can be written to");
 }

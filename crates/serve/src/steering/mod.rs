@@ -10,7 +10,7 @@ use hotset_steer::{Directories, Ground, Over, PAGE, Report, Session, State, Stee
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::control::metrics::{line, metric};
+use crate::control::metrics::{estimates, line, metric};
 use crate::control::{Changed, Socket, Subject, told};
 
 pub use feeding::{feed, naming};
@@ -174,5 +174,6 @@ fn text(report: &Report, is_given_up: bool) -> String {
         metric(&mut out, &name, "gauge", help);
         line(&mut out, &name, None, if value == f64::INFINITY { "+Inf".to_owned() } else { value.to_string() });
     }
+    estimates(&mut out, &report.what_if, report.eviction_ages.as_ref());
     out
 }

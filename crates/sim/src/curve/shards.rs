@@ -256,10 +256,7 @@ fn mean(figures: impl ExactSizeIterator<Item = f64>) -> f64 {
 /// A bijection that spreads keys evenly (the finaliser of SplitMix64; Steele, Lea, Flood 2014).
 #[inline(always)]
 pub(crate) fn mix(key: u64) -> u64 {
-    let key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    key ^ (key >> 31)
+    hotset_core::random::mix(key.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 /// The value that is compared with the threshold.

@@ -7,8 +7,8 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 use hotset_core::policy::Slot;
 
-use crate::intern::mix;
 use crate::window::{Event, What, Window};
+use hotset_core::random::mix;
 
 /// Finds the slot of a block. Results never depend on which directory is used.
 pub(crate) trait Directory: Send {

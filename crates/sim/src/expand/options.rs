@@ -1,8 +1,8 @@
 //! How a trace is turned into references.
 
-use serde::{Deserialize, Serialize};
 use hotset_core::view::{BlockSize, Cutting, Maps};
 use hotset_trace::{Addressing, Meta};
+use serde::{Deserialize, Serialize};
 
 use crate::expand::expire::Ttl;
 use crate::expand::{Expander, Kept};

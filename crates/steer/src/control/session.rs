@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use hotset_core::host::{Ages, Estimate, Shadows};
 use hotset_core::policy::PolicySpec;
 use hotset_feed::{Event, Feed, FileId, now};
 use rustix::time::{ClockId, clock_gettime};
@@ -104,6 +105,12 @@ pub struct Report {
     pub blocks: u32,
     /// Blocks that it holds.
     pub blocks_held: u32,
+    /// Estimated hit ratios at other sizes and under other policies. Empty until the sample is large enough, and where
+    /// a scheme cannot be estimated.
+    pub what_if: Vec<Estimate>,
+    /// A sample of the policy's evictions, by the time since the last reference to the evicted block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction_ages: Option<Ages>,
     /// Blocks that wait to be dropped.
     pub blocks_pending: usize,
     /// Files that are watched.
@@ -436,6 +443,8 @@ impl<G: Ground> Session<G> {
             memory: self.settings.group.is_some().then_some(self.division),
             blocks: self.steering.capacity(),
             blocks_held: self.steering.held(),
+            what_if: self.steering.shadows().map_or(Vec::new(), Shadows::estimates),
+            eviction_ages: self.steering.shadows().map(Shadows::ages),
             blocks_pending: self.steering.pending(),
             files: self.steering.ground().files(),
             files_unwatched: self.unwatched,

@@ -1,7 +1,7 @@
 //! A policy that follows reads, without data: its resident blocks, misses and evictions.
 
 use hotset_core::classify::Rules;
-use hotset_core::host::{Build, Hosted, Payload, Refusal, Slots};
+use hotset_core::host::{Build, Hosted, Payload, Refusal, Shadows, Slots};
 use hotset_core::policy::{Needs, Object, Outcome, PolicySpec, Profiling, Reference, Requirements, Slot};
 
 use crate::decide::marks::{Mark, Marks, Naming, tells_applications};
@@ -52,6 +52,8 @@ fn tells_writes(spec: &PolicySpec, block: u64) -> bool {
 pub(crate) struct Follower {
     hosted: Hosted<Known>,
     capacity: u32,
+    /// Estimates for other sizes and policies, where they can be had.
+    pub shadows: Option<Shadows>,
     pub references: u64,
     pub misses: u64,
 }
@@ -85,7 +87,9 @@ impl Follower {
         let marks = Marks::new(spec, &view, naming);
         let build = Build { apps: marks.known(), ..build };
         let hosted = Hosted::new(&build, |_| Ok::<Known, Refusal>(Known::default()))?;
-        Ok((Follower { hosted, capacity, references: 0, misses: 0 }, marks))
+        // A policy whose shadows cannot be built steers without estimates.
+        let shadows = Shadows::new(&build, block).unwrap_or(None);
+        Ok((Follower { hosted, capacity, shadows, references: 0, misses: 0 }, marks))
     }
 
     /// A reference to a block at `at` nanoseconds.
@@ -105,6 +109,8 @@ impl Follower {
         };
         let (outcome, _) = self.hosted.access(slot, reference);
         self.hosted.do_work();
+        let is_hit = outcome == Outcome::Hit;
+        self.shadows.iter_mut().for_each(|shadows| shadows.reference(address, &reference, is_hit));
         self.references += 1;
         self.misses += u64::from(outcome != Outcome::Hit);
         outcome
@@ -144,12 +150,14 @@ impl Follower {
     pub fn resize(&mut self, capacity: u32) {
         if capacity != self.capacity {
             self.hosted.resize(capacity);
+            self.shadows.iter_mut().for_each(|shadows| shadows.resize(capacity));
             self.capacity = capacity;
         }
     }
 
     /// The file is gone.
     pub fn forget(&mut self, file: u32) {
+        self.shadows.iter_mut().for_each(|shadows| shadows.remove_file(file));
         let slots = &self.hosted.host.payload.slots;
         let mut gone = slots.of_file(file);
         // The simulator's order: the policy's later decisions may depend on it.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use hotset_core::classify::Rules;
+use hotset_core::host::Shadows;
 use hotset_core::policy::{App, Outcome, PolicySpec};
 use hotset_feed::{Event, FileId, How};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -135,7 +136,8 @@ impl<A: Actuator> Steering<A> {
         }
         let linux = PolicySpec::parse(BASELINE).map_err(hotset_core::host::Refusal::Spec)?;
         let (policy, marks) = Follower::new(spec, capacity, block, telling.rules, telling.naming)?;
-        let (kernel, _) = Follower::new(&linux, kernel, block, None, None)?;
+        let (mut kernel, _) = Follower::new(&linux, kernel, block, None, None)?;
+        kernel.shadows = None;
         Ok(Steering {
             policy,
             marks,
@@ -179,6 +181,11 @@ impl<A: Actuator> Steering<A> {
             misses,
         };
         named.map(told).collect()
+    }
+
+    /// Estimates for other sizes and policies, if there are any.
+    pub fn shadows(&self) -> Option<&Shadows> {
+        self.policy.shadows.as_ref()
     }
 
     /// Blocks that the policy may hold.

@@ -1,5 +1,7 @@
 //! The contest between the two policies of an object: which one was right lately.
 
+use crate::random::mix;
+
 /// One of the two policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -90,7 +92,7 @@ impl Scores {
         } else {
             self.add(record.at, if for_clock { 1.0 } else { -1.0 }, decay);
         }
-        let hash = mixed(record.at);
+        let hash = mix(record.at);
         self.judgements = match for_clock {
             true => self.judgements.wrapping_add(hash),
             false => self.judgements.wrapping_sub(hash),
@@ -185,11 +187,4 @@ impl Scores {
 /// The weight of a judgement of a choice at replacement `at`, in units of a choice at `unit`.
 fn weight(decay: f64, unit: u64, at: u64) -> f64 {
     decay.powf(unit as f64 - at as f64)
-}
-
-/// A hash of a replacement's number (the finalizer of SplitMix64).
-fn mixed(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }

@@ -5,6 +5,7 @@ use hashbrown::HashTable;
 
 use super::curves::{Computation, Curves, Saved};
 use crate::policy::{Came, Flow, Reference};
+use crate::random::mix;
 
 /// Reuse intervals: first touches, and ten ranges, each outside and inside of a sequential run. They count from 1.
 const INTERVALS: usize = 22;
@@ -64,14 +65,6 @@ pub(super) struct Flows {
     wanted: Vec<Wanted>,
     /// Asks that make a flow.
     asks: u32,
-}
-
-/// Mixes all bits of a number (the end of SplitMix64).
-#[inline(always)]
-pub(super) fn mix(number: u64) -> u64 {
-    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// The reuse interval of a reference to a block that was used so long ago; `None` if nothing is known of it.

@@ -1,7 +1,7 @@
 //! The blocks: the known facts of each, and which are resident, remembered or sampled.
 
 use super::curves::{BUCKETS, Computation, Curves, Saved, bucket};
-use super::flows::{Class, Flows, interval, mix};
+use super::flows::{Class, Flows, interval};
 use super::places::Places;
 use super::promises::Promises;
 use super::runs::{Follows, Runs};
@@ -10,7 +10,7 @@ use super::worst::{Rank, Worst};
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::policy::{Args, Effects, Outcome, Reference, Setup, Slot};
-use crate::random::Rng;
+use crate::random::{Rng, mix};
 use crate::spec::SpecError;
 
 /// Most blocks drawn for a victim.
