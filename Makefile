@@ -3,6 +3,9 @@
 # The profile of the demonstration.
 PROFILE := demo
 
+# The command with no feature of crates/cli/Cargo.toml: what the demonstration needs.
+SMALL := --package hotset --no-default-features
+
 # An uncommitted change to Cargo.lock is an error in CI.
 LOCKED := $(if $(CI),--locked)
 
@@ -18,11 +21,12 @@ setup: ## Install what is missing, or name it in one line
 test: lint unit ## Run every check
 
 demo: setup ## Record a real program, replay it, and explain what came out
-	cargo run $(LOCKED) --profile $(PROFILE) --bin hotset -- demo
+	cargo run $(LOCKED) --profile $(PROFILE) $(SMALL) --bin hotset -- demo
 
 lint: setup ## Check format, lints, generated documents, licences and the layout rules
 	cargo fmt --check --all
 	cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	cargo clippy $(LOCKED) $(SMALL) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --workspace --no-deps --quiet
 	cargo xtask gen --check
 	cargo xtask experiments --check

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 
 /// Listens at `HOST:PORT`, as `--listen` says.
 pub(crate) fn listen(wanted: &str) -> Result<Listening, Failure> {
+    Failure::unless(cfg!(feature = "view"), "pages over HTTP", "view")?;
     Listening::bind(wanted).map_err(|error| {
         Failure::Work(format!(
             "--listen: cannot listen at {wanted}: {error}; expected HOST:PORT of this machine, as 127.0.0.1:9400"

@@ -31,6 +31,14 @@ impl Failure {
         Failure::NotStarted(format!("cannot run {}: {}", program.display(), reason(error)))
     }
 
+    /// Refuses what this build leaves out: `what`, which a feature of the package adds.
+    pub(crate) fn unless(is_built: bool, what: &str, feature: &str) -> Result<(), Failure> {
+        match is_built {
+            true => Ok(()),
+            false => Err(Failure::Work(format!("this build has no {what}: build hotset with the feature `{feature}`"))),
+        }
+    }
+
     /// A spec error under an option, with the place in its text.
     pub(crate) fn spec(option: &str, text: &str, error: &SpecError) -> Failure {
         Failure::Usage(format!("{option}: {}", error.render(text)))

@@ -29,6 +29,7 @@ impl ResultArgs {
     /// place. `series` is where series over time go.
     pub(crate) fn check(&self, series: Option<&Path>, inputs: &[PathBuf]) -> Result<(), Failure> {
         let [json, csv, parquet] = [&self.json, &self.csv, &self.parquet].map(Option::as_deref);
+        Failure::unless(cfg!(feature = "parquet") || parquet.is_none(), "Parquet", "parquet")?;
         let options = [("--json", json), ("--csv", csv), ("--parquet", parquet), ("--series", series)];
         for (at, (other, path)) in options.iter().enumerate() {
             let Some(path) = path else { continue };

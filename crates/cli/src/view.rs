@@ -43,6 +43,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
+        Failure::unless(cfg!(feature = "view"), "pages over HTTP", "view")?;
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let cannot = |error| Failure::Work(format!("--port: cannot listen at {wanted}: {error}"));
         let shelf = match self.files.iter().any(|path| path.is_dir()) {

@@ -47,6 +47,10 @@ const fn function(program: &'static str, name: &'static str) -> Hook {
     Hook { program, by: By::Function(name) }
 }
 
+/// Events of added and removed pages, and of touched ones.
+const OF_FOLIOS: [Layout; 2] = [layout::ADDED, layout::REMOVED];
+const OF_TOUCHES: [Layout; 3] = [layout::READ, layout::AROUND, layout::FAULT];
+
 /// Added and removed pages.
 const FOLIOS: [Hook; 2] = [event("on_add", &layout::ADDED), event("on_remove", &layout::REMOVED)];
 /// Touches by events, reads last.
@@ -89,8 +93,8 @@ impl Hooks {
     ///
     /// A sentence that names what it lacks.
     pub fn choose(tracing: &Path) -> Result<Hooks, String> {
-        layout::check(tracing, &layout::FOLIOS)?;
-        let Err(lacked) = layout::check(tracing, &layout::TOUCHES) else {
+        layout::check(tracing, &OF_FOLIOS)?;
+        let Err(lacked) = layout::check(tracing, &OF_TOUCHES) else {
             return Ok(Hooks { touches: EVENTS, places: None });
         };
         let places =
@@ -194,7 +198,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let refusal = Hooks::choose(dir.path()).unwrap_err();
         assert!(refusal.contains("does not have the event filemap:mm_filemap_add_to_page_cache"), "{refusal}");
-        offer(dir.path(), &layout::FOLIOS);
+        offer(dir.path(), &OF_FOLIOS);
         match Hooks::choose(dir.path()) {
             Ok(hooks) => {
                 assert_eq!(hooks.reads().to_string(), "the function filemap_read");
@@ -203,7 +207,7 @@ mod tests {
             }
             Err(refusal) => assert!(refusal.contains("nor can its functions be listened to instead"), "{refusal}"),
         }
-        offer(dir.path(), &layout::TOUCHES);
+        offer(dir.path(), &OF_TOUCHES);
         let hooks = Hooks::choose(dir.path()).unwrap();
         assert_eq!(
             (hooks.reads().to_string().as_str(), hooks.places),

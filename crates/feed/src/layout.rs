@@ -31,10 +31,6 @@ pub const ADDED: Layout = Layout { event: "mm_filemap_add_to_page_cache", fields
 /// Folios that leave it.
 pub const REMOVED: Layout = Layout { event: "mm_filemap_delete_from_page_cache", fields: FOLIO };
 
-/// Added and removed pages.
-pub const FOLIOS: [Layout; 2] = [ADDED, REMOVED];
-/// Touched pages.
-pub const TOUCHES: [Layout; 3] = [READ, AROUND, FAULT];
 /// All of them.
 pub const ALL: [Layout; 5] = [READ, AROUND, FAULT, ADDED, REMOVED];
 

@@ -36,21 +36,27 @@
 //! ring and 0.99 by tracefs; 0.70 while reads are not reported. A feed of uninterrupted reads of 4 KiB took 1.1 % of a
 //! processor by stamps, 2.1 % by the ring and 75 % by tracefs; without events less than 0.02 %.
 
+#[cfg(feature = "bpf")]
 mod bpf;
+#[cfg(feature = "bpf")]
 mod btf;
 pub mod calls;
 mod clock;
 mod error;
 mod file;
+#[cfg(feature = "bpf")]
 mod hooks;
+#[cfg(feature = "bpf")]
 mod kernel;
 mod layout;
 mod lines;
 mod offer;
 mod past;
+#[cfg(feature = "bpf")]
 mod room;
 mod scripted;
 mod tracefs;
+#[cfg(feature = "bpf")]
 mod words;
 
 use std::fmt;
@@ -61,6 +67,10 @@ pub use error::{Error, Result};
 pub use file::FileId;
 pub use offer::{Offer, Offers, available, open};
 pub use scripted::Scripted;
+
+/// The reason of refusals in a build without the feature `bpf`.
+#[cfg(not(feature = "bpf"))]
+const ABSENT: &str = "this build has no BPF: build hotset with the feature `bpf`";
 
 /// How pages were touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

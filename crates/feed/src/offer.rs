@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+#[cfg(feature = "bpf")]
 use crate::bpf::Bpf;
 use crate::tracefs::Tracefs;
 use crate::{Error, Feed, FeedOptions, Kind, Result};
@@ -13,6 +14,9 @@ use crate::{Error, Feed, FeedOptions, Kind, Result};
 /// The machine does not offer it; the sentence says what is missing and how to get it.
 pub fn open(kind: Kind, options: &FeedOptions) -> Result<Box<dyn Feed>> {
     match kind {
+        #[cfg(not(feature = "bpf"))]
+        Kind::Stamps | Kind::Ring => Err(Error::Unavailable { kind, why: crate::ABSENT.to_owned() }),
+        #[cfg(feature = "bpf")]
         Kind::Stamps | Kind::Ring => Ok(Box::new(Bpf::open(kind, options)?)),
         Kind::Tracefs => Ok(Box::new(Tracefs::open(options)?)),
     }

@@ -18,6 +18,7 @@
 //! ```
 
 mod columns;
+#[cfg_attr(not(feature = "parquet"), path = "absent.rs")]
 mod parquet;
 mod read;
 mod write;

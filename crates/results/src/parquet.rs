@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Once};
 
@@ -18,9 +18,6 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Map, Value};
-
-/// The first bytes of a Parquet file.
-pub(super) const MAGIC: &[u8] = b"PAR1";
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, PartialEq)]
@@ -56,7 +53,17 @@ impl Kind {
 }
 
 /// Writes the rows, those of `first` before the other columns. A field that no row has does not become a column.
-pub(super) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result<()> {
+pub(super) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> io::Result<()> {
+    write_table(out, first, rows).map_err(|error| match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    })
+}
+
+fn write_table(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result<()> {
     let columns = columns(first, rows);
     let fields = columns.iter().map(|(name, kind)| {
         let [physical, logical] = kind.declared();

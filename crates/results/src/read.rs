@@ -24,6 +24,9 @@ const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_
 const SERIES_TEXTS: [&str; 3] = ["trace", "policy", "app"];
 const SERIES_NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "resident_blocks", "repartitions"];
 
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
+
 /// Rows that were read, each an object as it was written.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Results {
@@ -91,7 +94,7 @@ impl Results {
     pub fn add(&mut self, path: &Path) -> Result<(), ReadError> {
         let name = path.display().to_string();
         let content = content(path)?;
-        let rows = if content.starts_with(parquet::MAGIC) { table(&name, content)? } else { lines(&name, content)? };
+        let rows = if content.starts_with(PARQUET) { table(&name, content)? } else { lines(&name, content)? };
         for (place, row) in rows {
             check_version(&place, &row)?;
             match row.get("kind").map(Value::as_str) {
@@ -107,7 +110,7 @@ impl Results {
 /// True if what the input stands at begins as rows of results do. It is not read any further than that.
 pub fn begin(input: &mut Input) -> Result<bool, TraceError> {
     let bytes = input.at_least(LONGEST_ROW)?;
-    if bytes.starts_with(parquet::MAGIC) {
+    if bytes.starts_with(PARQUET) {
         return Ok(true);
     }
     let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();

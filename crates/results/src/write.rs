@@ -36,11 +36,5 @@ pub fn write_csv<T: Serialize>(out: impl Write, columns: &[&str], rows: &[T]) ->
 /// Writes a table with a column for each field that some row has, those of `columns` before the others.
 pub fn write_parquet<T: Serialize>(out: impl Write + Send, columns: &[&str], rows: &[T]) -> io::Result<()> {
     let rows = rows.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
-    parquet::write(out, columns, &rows).map_err(|error| match error {
-        ::parquet::errors::ParquetError::External(error) => match error.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(error) => io::Error::other(error),
-        },
-        error => io::Error::other(error),
-    })
+    parquet::write(out, columns, &rows)
 }

@@ -27,6 +27,7 @@
 //! ```
 
 pub mod control;
+#[cfg_attr(not(feature = "view"), path = "http/absent.rs")]
 pub mod http;
 pub mod report;
 pub mod steering;

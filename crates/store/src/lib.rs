@@ -18,7 +18,7 @@
 //!
 //! Secrets are read from the environment and from the same files as other tools use (`client/profile.rs`), and are
 //! passed to `object_store` only. Error messages of this crate do not quote the store: an answer may repeat the request
-//! (`error.rs`).
+//! (`http/failed.rs`).
 //!
 //! ```no_run
 //! use hotset_store::{Limits, Location, Store};
@@ -31,23 +31,37 @@
 //! # Ok::<(), hotset_store::StoreError>(())
 //! ```
 
+#[cfg(not(feature = "stores"))]
+mod absent;
+#[cfg(feature = "stores")]
 mod client;
 mod error;
-#[cfg(any(test, fuzzing))]
+#[cfg(all(any(test, fuzzing), feature = "webdav"))]
 pub mod fuzzing;
+#[cfg(feature = "stores")]
 mod http;
+mod limits;
+#[cfg(feature = "stores")]
 mod location;
+mod meant;
+#[cfg(feature = "stores")]
 mod object;
+#[cfg(feature = "stores")]
 mod upload;
+#[cfg(feature = "webdav")]
 mod webdav;
 
-pub use client::bandwidth::Moved;
-pub use client::hedge::Hedged;
-pub use client::in_flight::PART;
-pub use client::store::Store;
-pub use client::stream::{ObjectStream, Stored};
+#[cfg(not(feature = "stores"))]
+pub use absent::{Location, MOST_PARTS, Object, ObjectStream, PART, Page, Store, Stored, Upload};
 pub use error::StoreError;
-pub use http::limits::Limits;
-pub use location::Location;
-pub use object::{Object, Page};
-pub use upload::{MOST_PARTS, Upload};
+pub use limits::{Hedged, Limits, Moved};
+
+#[cfg(feature = "stores")]
+pub use {
+    client::in_flight::PART,
+    client::store::Store,
+    client::stream::{ObjectStream, Stored},
+    location::Location,
+    object::{Object, Page},
+    upload::{MOST_PARTS, Upload},
+};

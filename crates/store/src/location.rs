@@ -1,7 +1,6 @@
 //! Where objects are, as a user writes it.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use object_store::path::Path;
 use reqwest::Url;
@@ -43,13 +42,6 @@ const SCHEMES: [(&str, Scheme); 5] = [
 ];
 
 impl Location {
-    /// True if this text is meant to be a location of this kind or of another one, and not a path.
-    pub fn is_meant(text: &str) -> bool {
-        text.split_once("://").is_some_and(|(scheme, _)| {
-            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-        })
-    }
-
     /// True if it is on a web server, of which nothing is known but what is asked for by its address, unless it is
     /// [served](Location::parse_served).
     pub fn is_web(&self) -> bool {
@@ -59,11 +51,6 @@ impl Location {
     /// True if it is a part of a bucket.
     pub fn has_prefix(&self) -> bool {
         !self.prefix.as_ref().is_empty()
-    }
-
-    /// The directory of `file:///path`.
-    pub fn directory(text: &str) -> Option<PathBuf> {
-        text.strip_prefix("file://").filter(|path| path.starts_with('/')).map(PathBuf::from)
     }
 
     /// Reads the location of a directory, to be listed. Of a web server that is one that speaks WebDAV.
@@ -139,6 +126,9 @@ impl Location {
 
     fn web(scheme: Scheme, rest: &str, is_served: bool) -> Result<Location, StoreError> {
         let refuse = |why: &str| Err(StoreError::Location(why.to_owned()));
+        if is_served && cfg!(not(feature = "webdav")) {
+            return refuse("this build has no WebDAV: build hotset with the feature `webdav`");
+        }
         if rest.contains(['?', '#']) {
             return refuse(
                 "expected an address without ? and #: what follows them may give access, and the list of processes shows it to everybody; let another program fetch it, such as curl, and read what it gives",

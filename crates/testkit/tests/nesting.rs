@@ -250,7 +250,7 @@ impl Reconfigure for Probe {
 capabilities!(Probe: [Ranked Partitioned Selective Learning Reconfigure]);
 
 static PROBES: &[Entry] = &[Entry::of::<Probe>("", &CATALOG)];
-static CATALOG: Catalog = Catalog { groups: &[&ENTRIES, &SCHEMES, &PROBES] };
+static CATALOG: Catalog = Catalog { groups: &[&ENTRIES, &SCHEMES, &PROBES], left_out: &[] };
 
 /// A host that checks effects and answers by the slot.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! The replacement policies, one file each. The table in [`crate::registry`] names them.
 
+#[cfg(feature = "historic")]
 pub mod acme;
 pub mod apr;
 pub mod arc;
@@ -9,16 +10,21 @@ pub mod car;
 pub mod clock;
 pub mod clock_pro;
 pub mod clock_sweep;
+#[cfg(feature = "historic")]
 pub mod craw;
+#[cfg(feature = "historic")]
 pub mod dip;
 pub mod dulo;
 pub mod eelru;
 pub mod eta;
 pub mod fifo;
 pub mod gdsf;
+#[cfg(feature = "historic")]
 pub mod hyperbolic;
 pub mod innodb;
+#[cfg(feature = "historic")]
 pub mod karma;
+#[cfg(feature = "historic")]
 pub mod lecar;
 pub mod lfu;
 pub mod lfuda;
@@ -30,7 +36,9 @@ pub mod lirs;
 pub mod lrfu;
 pub mod lru;
 pub mod lru_k;
+#[cfg(feature = "historic")]
 pub mod lru_sp;
+#[cfg(feature = "historic")]
 pub mod mq;
 pub mod mru;
 pub mod opt;
@@ -39,11 +47,13 @@ pub mod pcc;
 pub mod random;
 pub mod rrip;
 pub mod s3_fifo;
+#[cfg(feature = "historic")]
 pub mod sarc;
 pub mod seq;
 pub mod sieve;
 pub mod slru;
 pub mod two_q;
 pub mod ubm;
+#[cfg(feature = "historic")]
 pub mod ulc;
 pub mod w_tinylfu;

@@ -11,11 +11,13 @@ use crate::spec::SpecError;
 pub struct Catalog {
     /// The entries, in groups.
     pub groups: &'static [&'static &'static [Entry]],
+    /// The names of policies that this build leaves out.
+    pub left_out: &'static [&'static str],
 }
 
 impl Catalog {
     /// A catalog without policies.
-    pub const EMPTY: &'static Catalog = &Catalog { groups: &[] };
+    pub const EMPTY: &'static Catalog = &Catalog { groups: &[], left_out: &[] };
 
     /// Returns every entry.
     pub fn all(&self) -> impl Iterator<Item = &'static Entry> + use<> {

@@ -164,9 +164,14 @@ impl PartialEq for PolicySpec {
 }
 
 fn unknown_policy(spec: &Spec, catalog: &Catalog) -> SpecError {
+    let place = spec.at.0.start..spec.at.0.start + spec.name.len();
+    if catalog.left_out.contains(&&*spec.name) {
+        let name = quote(&spec.name);
+        return SpecError::new(format!("this build has no policy {name}: build hotset with the feature `historic`"))
+            .at(place);
+    }
     let names = catalog.all().flat_map(|entry| [entry.info.name].into_iter().chain(entry.info.aliases.iter().copied()));
     let near = nearest(&spec.name, names);
     let guess = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
-    let place = spec.at.0.start..spec.at.0.start + spec.name.len();
     SpecError::new(format!("unknown policy {}: {guess}run `hotset policies` for the list", quote(&spec.name))).at(place)
 }

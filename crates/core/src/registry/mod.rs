@@ -19,12 +19,17 @@ pub trait Visitor {
     fn visit<P: Policy + Capabilities + 'static>(self) -> Self::Output;
 }
 
+/// The names of the policies of the feature `historic`.
+const HISTORIC: &[&str] =
+    &["acme", "craw", "dip", "hyperbolic", "karma", "lecar", "lru-sp", "mq", "multi-queue", "sarc", "ulc"];
+
 macro_rules! entries {
     ($($(#[$doc:meta])* $table:ident in $room:ident {
-        $($file:ident :: $policy:ident $([$($capability:ident)*])? $(or $weighed:ident)? $(by $build:ident)?),* $(,)?
+        $($(#[$cfg:meta])? $file:ident :: $policy:ident $([$($capability:ident)*])? $(or $weighed:ident)? $(by $build:ident)?),* $(,)?
     })*) => {
         $($(#[$doc])*
         pub static $table: &[Entry] = &[$(
+            $(#[$cfg])?
             Entry::of::<crate::$room::$file::$policy>(
                 include_str!(concat!("../", stringify!($room), "/", stringify!($file), ".rs")),
                 &CATALOG,
@@ -34,15 +39,18 @@ macro_rules! entries {
         ),*];)*
 
         /// Every policy that a spec can name.
-        pub static CATALOG: Catalog = Catalog { groups: &[$(&$table),*] };
+        pub static CATALOG: Catalog = Catalog {
+            groups: &[$(&$table),*],
+            left_out: if cfg!(feature = "historic") { &[] } else { HISTORIC },
+        };
 
-        $($(capabilities!(
+        $($($(#[$cfg])? capabilities!(
             crate::$room::$file::$policy $(, crate::$room::$file::$weighed)?: [$($($capability)*)?]
         );)*)*
 
         /// Runs `visitor` for the policy with this canonical name; `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            $($(if name == crate::$room::$file::$policy::INFO.name {
+            $($($(#[$cfg])? if name == crate::$room::$file::$policy::INFO.name {
                 return Some(visitor.visit::<crate::$room::$file::$policy>());
             })*)*
             None
@@ -54,6 +62,7 @@ entries! {
     /// Every policy that replaces blocks of a single cache, in the order of the table. In brackets are its
     /// capabilities; `or` names the policy for blocks of many weights, `by` another function that builds it.
     ENTRIES in policies {
+        #[cfg(feature = "historic")]
         acme::Acme,
         apr::Apr,
         arc::Arc [Ranked] or Weighed,
@@ -63,16 +72,21 @@ entries! {
         clock::Clock,
         clock_pro::ClockPro,
         clock_sweep::ClockSweep,
+        #[cfg(feature = "historic")]
         craw::Craw,
+        #[cfg(feature = "historic")]
         dip::Dip,
         dulo::Dulo,
         eelru::Eelru,
         eta::Eta,
         fifo::Fifo,
         gdsf::Gdsf,
+        #[cfg(feature = "historic")]
         hyperbolic::Hyperbolic,
         innodb::Innodb,
+        #[cfg(feature = "historic")]
         karma::Karma,
+        #[cfg(feature = "historic")]
         lecar::LeCar,
         lfu::Lfu [Ranked],
         lfuda::Lfuda,
@@ -84,7 +98,9 @@ entries! {
         lrfu::Lrfu,
         lru::Lru [Ranked],
         lru_k::LruK,
+        #[cfg(feature = "historic")]
         lru_sp::LruSp,
+        #[cfg(feature = "historic")]
         mq::Mq,
         mru::Mru,
         opt::Opt by boxed,
@@ -93,12 +109,14 @@ entries! {
         random::Random,
         rrip::Rrip,
         s3_fifo::S3Fifo or Weighed,
+        #[cfg(feature = "historic")]
         sarc::Sarc,
         seq::Seq,
         sieve::Sieve,
         slru::Slru or Weighed,
         two_q::TwoQ [Ranked] or Weighed,
         ubm::Ubm,
+        #[cfg(feature = "historic")]
         ulc::Ulc,
         w_tinylfu::WTinyLfu,
     }
@@ -153,4 +171,16 @@ pub fn check_on_faults(entry: &Entry, args: &Args) -> Result<(), SpecError> {
          `hotset policies {name}` tells whether a parameter changes that",
         others.join(", ")
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_are_left_out_by_their_names() {
+        assert!(HISTORIC.iter().all(|name| find(name).is_some() == cfg!(feature = "historic")));
+        let refused = cfg!(not(feature = "historic"));
+        assert_eq!(PolicySpec::parse("mq").is_err_and(|error| error.message.contains("`historic`")), refused);
+    }
 }

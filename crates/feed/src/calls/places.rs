@@ -1,5 +1,6 @@
 //! The kernel side's configuration: `struct config` of `bpf/calls.bpf.c`.
 
+use super::CgroupPath;
 use crate::btf::{self, Btf, lacks};
 
 /// The position in `struct config` of the switch for lists of requests.
@@ -105,15 +106,6 @@ const LARGE: &str = "PG_head";
 
 /// Tells a program for 32 bits from others; only x86-64 has its numbers of system calls beside the own ones.
 const STATUS: &str = "thread_info.status";
-
-/// A control group: its hierarchy's number (0 in version 2) and its path from the hierarchy's root.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CgroupPath {
-    /// The number, as `/proc/self/cgroup` has it.
-    pub hierarchy: u32,
-    /// The path, beginning with `/`.
-    pub path: Vec<u8>,
-}
 
 /// The words of `struct config`, as bytes, and whether the kernel describes requests to io_uring.
 ///

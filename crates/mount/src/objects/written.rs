@@ -183,7 +183,7 @@ impl Written {
     pub fn unlink(&self) {
         let mut state = self.lock();
         state.is_nameless = true;
-        drop(state.upload.take());
+        state.upload = None;
     }
 
     /// Has the store have all of it; gives the new version, if one was needed.

@@ -11,22 +11,13 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
+use crate::limits::Moved;
+
 /// The time for which unused capacity is kept.
 const KEPT: Duration = Duration::from_millis(100);
 
 /// Bytes of a write that are booked at a time.
 const SLICE: u64 = 64 << 10;
-
-/// Bytes moved, and the time that they were delayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
-    /// Bytes that were asked for, those that were asked for a second time included.
-    pub read: u64,
-    /// Bytes that were sent in objects and parts of them, each of them once.
-    pub written: u64,
-    /// For so long reads and writes have waited for their turn, all together.
-    pub held_back: Duration,
-}
 
 /// Bytes that may go through a second, those that are going, and those that have.
 pub(crate) struct Bandwidth {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
-use object_store::client::HttpConnector;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
@@ -17,10 +16,11 @@ use reqwest::Url;
 use crate::client::profile::Profile;
 use crate::error::StoreError;
 use crate::http::bounded::{Asked, Bounded};
-use crate::http::limits::Limits;
 use crate::http::redirects::Redirects;
+use crate::limits::Limits;
 use crate::location::{Location, Scheme};
-use crate::webdav::Web;
+#[cfg(feature = "webdav")]
+use {crate::webdav::Web, object_store::client::HttpConnector};
 
 /// What asks a store, about objects and for parts of listings.
 pub(crate) struct Connected {
@@ -128,6 +128,7 @@ fn web(location: &Location, retry: RetryConfig, client: ClientOptions, bounded: 
     let builder = builder.with_client_options(client.clone()).with_http_connector(bounded.clone());
     let files = builder.build()?;
     match Url::parse(&location.to_string()) {
+        #[cfg(feature = "webdav")]
         Ok(base) if location.is_listed => {
             let (asked, redirects) = (bounded.asked.clone(), bounded.redirects.clone());
             let client = Bounded { redirects: Redirects::Never, ..bounded }.connect(&client)?;

@@ -19,17 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use crate::error::StoreError;
-
-/// Reads, and how many of them were repeated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hedged {
-    /// Reads of ranges of objects.
-    pub reads: u64,
-    /// Those for which a second request was made.
-    pub hedges: u64,
-    /// Those of them that the second request has answered.
-    pub hedges_won: u64,
-}
+use crate::limits::Hedged;
 
 /// Reads for each of which there may be one second request.
 const READS_A_HEDGE: u32 = 20;

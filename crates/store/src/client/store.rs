@@ -10,14 +10,15 @@ use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, ListResult, ObjectMeta, ObjectStore};
 
-use crate::client::bandwidth::{Bandwidth, Bytes, Moved};
+use crate::client::bandwidth::{Bandwidth, Bytes};
 use crate::client::calls::{Calls, UnderWay};
 use crate::client::connect::{Connected, Environment};
-use crate::client::hedge::{Hedged, Hedging};
+use crate::client::hedge::Hedging;
 use crate::client::in_flight::Room;
 use crate::error::StoreError;
 use crate::http::bounded::MOST;
-use crate::http::limits::{AGAIN, Limits};
+use crate::http::limits::AGAIN;
+use crate::limits::{Hedged, Limits, Moved};
 use crate::location::Location;
 use crate::object::{LONGEST, Object, Page};
 

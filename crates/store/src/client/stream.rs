@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::client::calls::UnderWay;
 use crate::client::store::Store;
 use crate::error::StoreError;
-use crate::http::limits::Limits;
+use crate::limits::Limits;
 use crate::location::Location;
 use crate::object::Object;
 

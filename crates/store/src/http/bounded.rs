@@ -11,9 +11,9 @@ use object_store::client::{
 use object_store::{ClientConfigKey, ClientOptions, Error};
 
 use crate::http::LONGEST_LISTING;
-use crate::http::limits::Limits;
 use crate::http::listed::servable;
 use crate::http::redirects::Redirects;
+use crate::limits::Limits;
 
 /// Bytes of the longest answer that is read.
 pub(crate) const MOST: usize = 64 << 20;

@@ -1,6 +1,7 @@
 //! Bounds of answers: their length, the redirects that are followed, the names in listings.
 
 pub(crate) mod bounded;
+pub(crate) mod failed;
 pub(crate) mod limits;
 pub(crate) mod listed;
 pub(crate) mod redirects;

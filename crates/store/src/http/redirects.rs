@@ -46,6 +46,7 @@ impl Redirects {
     /// # Errors
     ///
     /// The address is malformed or on another origin. `status` is that of the answer.
+    #[cfg(feature = "webdav")]
     pub fn next(&self, from: &Url, to: &str, status: u16) -> Result<Url, StoreError> {
         let to = from.join(to).ok().filter(|to| is_fit(from, to) && to.query().is_none());
         let to = to.ok_or(StoreError::Answer(Some(status)))?;

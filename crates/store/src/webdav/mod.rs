@@ -32,9 +32,10 @@ use object_store::{
 use reqwest::Url;
 use tokio::time::sleep;
 
-use crate::error::{StoreError, on_the_way};
+use crate::error::StoreError;
 use crate::http::LONGEST_LISTING;
 use crate::http::bounded::Asked;
+use crate::http::failed::on_the_way;
 use crate::http::limits::AGAIN;
 use crate::http::redirects::{HOPS, Redirects};
 use crate::object::LONGEST;

@@ -18,7 +18,8 @@ use quick_xml::events::Event;
 use quick_xml::{Error, Reader};
 use tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
 
-use crate::error::{StoreError, on_the_way};
+use crate::error::StoreError;
+use crate::http::failed::on_the_way;
 
 /// The properties of one file or directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
