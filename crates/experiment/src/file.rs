@@ -149,7 +149,7 @@ impl File {
     /// The text is not an experiment.
     pub fn parse(path: &Path, text: &str) -> Result<File, Error> {
         let wrong = |what: String| Error::File(format!("{}: {what}", path.display()));
-        let file: File = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let file: File = toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
         let mut file = File { path: path.to_owned(), ..file };
         file.size_list()?;
         file.clock()?;

@@ -13,7 +13,9 @@ use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
 
 use crate::error::Error;
-use crate::run::OpenTrace;
+
+/// Opens the trace at a path of [`File::places`](crate::File::places) at its first request, as often as it is called.
+pub type OpenTrace = Arc<dyn Fn(&Path) -> Result<Trace, TraceError> + Send + Sync>;
 
 /// Several applications as one trace.
 #[derive(Debug, Deserialize)]

@@ -1,21 +1,16 @@
 //! Running an experiment: each of its traces and mixes through all of its policies at all of its sizes.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::results::SeriesRow;
 use hotset_sim::sweep::{Rows, Sweep, Swept};
 use hotset_sim::{Observer, Options};
-use hotset_trace::{Trace, TraceError};
 
 use crate::error::Error;
 use crate::file::File;
-use crate::mixes::Mix;
+use crate::mixes::{Mix, OpenTrace};
 use crate::row::AnyRow;
-
-/// Opens the trace at a path of [`File::places`] at its first request, as often as it is called.
-pub type OpenTrace = Arc<dyn Fn(&Path) -> Result<Trace, TraceError> + Send + Sync>;
 
 /// The results of one trace or mix.
 #[derive(Clone)]

@@ -176,8 +176,8 @@ impl Upload {
         self.sent
     }
 
-    /// Sends the next part, of [`PART`] bytes at least unless it is the last one. Waits only while too much is in
-    /// flight. Later calls report its result.
+    /// Sends the next part, of [`PART`](crate::PART) bytes at least unless it is the last one. Waits only while too
+    /// much is in flight. Later calls report its result.
     pub fn add(&mut self, part: Vec<u8>) -> Result<(), StoreError> {
         while let Some(done) = self.under_way.front().and_then(UnderWay::look) {
             self.under_way.pop_front();

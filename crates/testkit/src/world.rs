@@ -90,8 +90,8 @@ impl World {
         (u64::from(self.classes) - 1 - turned) as Class
     }
 
-    /// The same for a policy of this capacity, which [`weighs`](hotset_core::policy::Requirements::weighs) blocks or counts
-    /// them.
+    /// The same for a policy of this capacity, which [`weighs`](hotset_core::policy::Requirements::weighs) blocks or
+    /// counts them.
     pub fn reference_for(self, key: u32, time: u64, capacity: u32, weighs: bool) -> Reference {
         let reference = self.reference(key, time);
         Reference { weight: if weighs { reference.weight.min(capacity) } else { 1 }, ..reference }

@@ -20,8 +20,9 @@ fn specs() -> Vec<(String, World)> {
     let is_enough = |spec: &str| {
         let case = Case::of(spec, 1);
         let entry = registry::find(case.policy).expect("registered");
-        let requirements = entry.requirements(&case.args, case.capacity).expect("allowed arguments");
-        !entry.info.offline && requirements.hits < Hits::Order
+        // Hosts refuse some specs of the models, as `demote` around a policy that classifies blocks.
+        let requirements = entry.requirements(&case.args, case.capacity);
+        !entry.info.offline && requirements.is_ok_and(|requirements| requirements.hits < Hits::Order)
     };
     in_worlds.filter(|(spec, _)| is_enough(spec)).collect()
 }

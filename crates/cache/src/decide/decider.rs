@@ -13,7 +13,7 @@ use hotset_core::policy::{
     block_group, file_group,
 };
 use hotset_core::request::{Op, Request};
-use hotset_core::storage::{Cost, Idle, StorageModel};
+use hotset_core::storage::{Cost, StorageModel};
 use hotset_core::view::{
     BlockSize, Blocks, Cutting, Former, MetadataObject, Piece, Segments, Space, Spaces, Step, View, Viewer,
 };
@@ -22,6 +22,7 @@ use crate::arena::block_index::{Block, Entry};
 use crate::arena::{Arena, PoolSize};
 use crate::counts::{Counts, Open};
 use crate::decide::frames::Frames;
+use crate::decide::prices::Prices;
 use crate::error::CacheError;
 use crate::os::machine::Memory;
 use crate::tier::{Lease, Tier};
@@ -127,23 +128,6 @@ enum Addresses {
     Plain(Segments),
     /// In views that classify.
     Shown(Spaces),
-}
-
-/// What requests would cost the storage below.
-struct Prices {
-    idle: Idle,
-    /// The address behind the block that was read last, where the head is if there is one.
-    head: Option<u64>,
-}
-
-impl Prices {
-    fn new(store: StorageModel) -> Prices {
-        Prices { idle: Idle::new(store), head: None }
-    }
-
-    fn of(&mut self, blocks: &[Block]) -> Cost {
-        self.idle.cost(self.head, blocks.iter().map(|block| (block.address, Some(u64::from(block.bytes)))))
-    }
 }
 
 /// The inputs of the policy of `plan`.

@@ -2,4 +2,5 @@
 
 pub(crate) mod decider;
 pub(crate) mod frames;
+pub(crate) mod prices;
 pub(crate) mod unwritten;

@@ -416,7 +416,7 @@ mod tests {
         assert_eq!((ages.counts[6], ages.counts.iter().sum::<u64>()), (1976, 1976));
         (0..3000).for_each(|block| shadows.remove(block));
         assert_eq!(shadows.ages(), ages);
-        assert!(shadows.all().all(|shadow| shadow.hosted.policy.is_empty()));
+        assert!(shadows.all().all(|shadow| shadow.hosted.policy.len() == 0));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::spec::SpecError;
 pub type Arc = ArcOf<Alike>;
 
 /// The same for blocks of many weights.
-pub type Weighed = ArcOf<SlotWeights>;
+pub type WeighedArc = ArcOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]

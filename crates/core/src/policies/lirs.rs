@@ -60,7 +60,7 @@ fn owner(place: Slot) -> Slot {
 pub type Lirs = LirsOf<Alike>;
 
 /// The same for blocks of many weights.
-pub type Weighed = LirsOf<SlotWeights>;
+pub type WeighedLirs = LirsOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! OPT: evict the block that is used again farthest in the future. The bound that no online policy beats.
 //!
 //! Idea: the simulator knows the whole trace. The positions of the residents' next uses are distinct, so a set of
-//! positions orders the residents, and the trace itself tells which block is used at a position. Residents that are
+//! positions orders the residents, and the trace gives the block that is used at a position. Residents that are
 //! never used again wait apart and leave first.
 //!
 //! Paper: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966;
@@ -103,7 +103,7 @@ impl Policy for Opt {
     }
 }
 
-/// Builds OPT for a future that is told or asked for.
+/// Builds OPT for a listed future, or for a host that answers queries.
 pub fn boxed(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
     match setup.future {
         Some(Future::Asked(_)) => Ok(Box::new(asked::Asking::new(setup)?)),

@@ -41,7 +41,7 @@ const GHOST: Tag = 2;
 pub type S3Fifo = S3FifoOf<Alike>;
 
 /// The same for blocks of many weights.
-pub type Weighed = S3FifoOf<SlotWeights>;
+pub type WeighedS3Fifo = S3FifoOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ const PROTECTED: Tag = 1;
 pub type Slru = SlruOf<Alike>;
 
 /// The same for blocks of many weights.
-pub type Weighed = SlruOf<SlotWeights>;
+pub type WeighedSlru = SlruOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]

@@ -38,7 +38,7 @@ const A1OUT: Tag = 2;
 pub type TwoQ = TwoQOf<Alike>;
 
 /// The same for blocks of many weights.
-pub type Weighed = TwoQOf<SlotWeights>;
+pub type WeighedTwoQ = TwoQOf<SlotWeights>;
 
 /// The same, whatever blocks weigh.
 #[derive(Debug)]

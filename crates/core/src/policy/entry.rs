@@ -36,13 +36,13 @@ pub struct Entry {
     pub info: &'static Info,
     /// The table in which its policy arguments are looked up.
     pub catalog: &'static Catalog,
-    build: Build,
+    build: BuildBoxed,
     requirements: fn(&Args, u32) -> Result<Requirements, SpecError>,
     source: &'static str,
 }
 
 /// Builds a policy for hosts that choose it at run time.
-pub type Build = fn(&Setup) -> Result<Box<dyn DynPolicy>, SpecError>;
+pub type BuildBoxed = fn(&Setup) -> Result<Box<dyn DynPolicy>, SpecError>;
 
 /// Prints only the name, because its catalog contains the entry itself.
 impl fmt::Debug for Entry {
@@ -54,13 +54,13 @@ impl fmt::Debug for Entry {
 impl Entry {
     /// Makes the entry of policy `P`. `source` is the text of its file.
     pub const fn of<P: Policy + Capabilities + 'static>(source: &'static str, catalog: &'static Catalog) -> Entry {
-        let build: Build = |setup| Ok(Box::new(P::new(setup)?));
+        let build: BuildBoxed = |setup| Ok(Box::new(P::new(setup)?));
         Entry { info: &P::INFO, catalog, build, requirements: P::requirements, source }
     }
 
     /// Returns the entry with another way to build the policy. The result may have another data structure but behaves
     /// the same.
-    pub const fn built_by(self, build: Build) -> Entry {
+    pub const fn built_by(self, build: BuildBoxed) -> Entry {
         Entry { build, ..self }
     }
 

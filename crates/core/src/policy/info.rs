@@ -1,4 +1,4 @@
-//! The static description of a policy: what is known by its name alone, before arguments and a capacity.
+//! The static description of a policy: all that its name determines, before arguments and a capacity.
 
 use super::Param;
 
@@ -51,7 +51,8 @@ impl Info {
     }
 }
 
-/// The fields of [`Reference`](super::Reference) that a policy reads, besides slot and time. Hosts need not compute the others.
+/// The fields of [`Reference`](super::Reference) that a policy reads, besides slot and time. Hosts need not compute the
+/// others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// [`Reference::file`](super::Reference::file) and [`Reference::block`](super::Reference::block).

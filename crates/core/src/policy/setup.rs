@@ -7,8 +7,8 @@ use super::{Args, Slot};
 /// Everything that a policy is built from.
 #[derive(Clone)]
 pub struct Setup<'a> {
-    /// The maximum number of resident blocks, at least 1. For a policy that [weighs](super::Requirements::weighs) blocks, their
-    /// maximum total weight.
+    /// The maximum number of resident blocks, at least 1. For a policy that [weighs](super::Requirements::weighs)
+    /// blocks, their maximum total weight.
     pub capacity: u32,
     /// All slots of the host are below this number; see [`Policy::grow`](super::Policy::grow).
     pub slots: u32,
@@ -91,8 +91,8 @@ pub struct Told {
 
 /// A host's answers about future references.
 pub trait NextUses: Send + Sync {
-    /// Returns the [`Reference::time`](super::Reference::time) of the first reference to the block in `slot` after `time`, or `None` if there
-    /// is none.
+    /// Returns the [`Reference::time`](super::Reference::time) of the first reference to the block in `slot` after
+    /// `time`, or `None` if there is none.
     fn after(&self, slot: Slot, time: u64) -> Option<u64>;
 }
 

@@ -80,7 +80,7 @@ mod tests {
         let error = PolicySpec::parse_paging_list("clock,lru").unwrap_err();
         assert!(error.message.starts_with("lru sees every reference") && error.at == Some(6..9), "{error}");
         assert!(error.message.contains("expected one of apr, car, clock, clock-pro, eta, fifo"), "{error}");
-        for text in ["s3-fifo", "clock(bits=2)", "shared(clock)"] {
+        for text in ["s3-fifo", "clock(bits=2)"] {
             let error = PolicySpec::parse_paging_list(text).unwrap_err();
             assert!(error.message.contains("sees every reference"), "{error}");
         }

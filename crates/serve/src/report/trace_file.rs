@@ -61,13 +61,13 @@ mod tests {
         let path = folder.path().join("t.ids");
         std::fs::write(&path, "").unwrap();
         // The hash of nothing, as published with the algorithm.
-        let told = serde_json::to_value(TraceFile::of(&path, &BUILTIN)).unwrap();
+        let told = serde_json::to_value(TraceFile::of(&path, BUILTIN)).unwrap();
         assert_eq!((&told["bytes"], &told["xxh3"]), (&0.into(), &"2d06800538d394c2".into()));
         let named = Path::new("ids:").join(path.strip_prefix("/").unwrap());
-        let with_format = serde_json::to_value(TraceFile::of(&named, &BUILTIN)).unwrap();
+        let with_format = serde_json::to_value(TraceFile::of(&named, BUILTIN)).unwrap();
         assert_eq!((&with_format["bytes"], &with_format["xxh3"]), (&told["bytes"], &told["xxh3"]));
         assert_eq!(
-            serde_json::to_value(TraceFile::of(Path::new("-"), &BUILTIN)).unwrap(),
+            serde_json::to_value(TraceFile::of(Path::new("-"), BUILTIN)).unwrap(),
             serde_json::json!({ "name": "-" })
         );
     }

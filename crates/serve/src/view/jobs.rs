@@ -303,9 +303,9 @@ mod tests {
         std::fs::write(&path, format!("offset,size\n{lines}")).unwrap();
         let job = Job::parse(path, "lru", "10 blocks", "").unwrap();
         let watch = Watch::default();
-        assert_eq!(job.replay_caught("lru", &BUILTIN, &watch).unwrap().len(), 1);
+        assert_eq!(job.replay_caught("lru", BUILTIN, &watch).unwrap().len(), 1);
         watch.stop();
-        assert_eq!(job.replay_caught("lru", &BUILTIN, &watch).unwrap().len(), 0);
+        assert_eq!(job.replay_caught("lru", BUILTIN, &watch).unwrap().len(), 0);
         let panic = panic::catch_unwind(|| panic!("a {}", "message")).unwrap_err();
         assert_eq!(text_of(&*panic), "a message");
     }
