@@ -35,18 +35,23 @@ impl WhatIf {
     /// What other sizes and policies would change.
     pub fn sentence(&self) -> Option<String> {
         let now = self.now()?;
-        let (others, mut sizes): (Vec<&Estimate>, Vec<&Estimate>) =
+        let (others, own): (Vec<&Estimate>, Vec<&Estimate>) =
             self.all.iter().partition(|estimate| estimate.policy != now.policy);
+        // A policy that is not estimated is stood in for by the best of the others.
+        let has_own = own.len() > 1;
+        let mut sizes: Vec<&Estimate> = if has_own { own } else { best_by_size(&others) };
         sizes.sort_by(|one, other| one.factor.total_cmp(&other.factor));
+        let under = |estimate: &Estimate| if has_own { String::new() } else { format!(" under {}", estimate.policy) };
         let mut parts = Vec::new();
         let less = sizes.iter().find(|estimate| estimate.factor < 1.0);
         if let Some(less) = less.filter(|less| now.hit_ratio - less.hit_ratio < SIZE) {
-            parts.push(format!("{} would lose nothing", self.size(less.factor)));
+            parts.push(format!("{} would lose nothing{}", self.size(less.factor), under(less)));
         }
         let mut reached = now.hit_ratio;
         for more in sizes.iter().filter(|estimate| estimate.factor > 1.0) {
             if more.hit_ratio - reached >= SIZE {
-                parts.push(format!("{} would give {}", self.size(more.factor), percent(more.hit_ratio)));
+                let hit = percent(more.hit_ratio);
+                parts.push(format!("{} would give {hit}{}", self.size(more.factor), under(more)));
                 reached = more.hit_ratio;
             } else if reached > now.hit_ratio {
                 parts.push(format!("{} nothing more", self.size(more.factor)));
@@ -54,7 +59,8 @@ impl WhatIf {
                 parts.push(format!("{} would gain nothing", self.size(more.factor)));
             }
         }
-        let best = others.into_iter().max_by(|one, other| one.hit_ratio.total_cmp(&other.hit_ratio));
+        let best = others.into_iter().filter(|other| other.factor == 1.0);
+        let best = best.max_by(|one, other| one.hit_ratio.total_cmp(&other.hit_ratio));
         if let Some(best) = best.filter(|best| best.hit_ratio - now.hit_ratio >= POLICY) {
             parts.push(format!("{} would give {}", best.policy, percent(best.hit_ratio)));
         }
@@ -70,6 +76,18 @@ impl WhatIf {
         };
         [header].into_iter().chain(self.all.iter().map(line)).collect()
     }
+}
+
+/// The best estimate of each size.
+fn best_by_size<'a>(all: &[&'a Estimate]) -> Vec<&'a Estimate> {
+    let is_best = |one: &&&Estimate| {
+        let beats = |other: &&Estimate| other.factor == one.factor && other.hit_ratio > one.hit_ratio;
+        !all.iter().any(beats)
+    };
+    let mut best: Vec<&Estimate> = all.iter().filter(is_best).copied().collect();
+    best.sort_by(|one, other| one.factor.total_cmp(&other.factor));
+    best.dedup_by_key(|estimate| estimate.factor.to_bits());
+    best
 }
 
 /// A hit ratio, no more exact than the sample.
@@ -104,6 +122,11 @@ mod tests {
         assert_eq!(
             told(&[&sizes(0.05, 0.1, 0.1, 0.95)[..], &others].concat()),
             "now 10 % of references hit; 4G would give 95 %; lirs would give 30 %"
+        );
+        let others = [(1.0, "lirs", 0.43), (2.0, "lirs", 0.7), (2.0, "s3-fifo", 0.76), (4.0, "lirs", 0.76)];
+        assert_eq!(
+            told(&[&[(1.0, "auto", 0.36)][..], &others].concat()),
+            "now 36 % of references hit; 2G would give 76 % under s3-fifo; 4G nothing more; lirs would give 43 %"
         );
     }
 }
