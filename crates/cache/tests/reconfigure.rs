@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::{FileCache, Learnt};
-use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::policy::{App, NoEffects, Outcome, PolicySpec, Reference, Setting, Setup};
 use hotset_core::random::Rng;
 
 use support::{Opened, pattern, settings};
@@ -22,27 +22,6 @@ const BLOCKS: u32 = 90;
 
 fn spec(text: &str) -> PolicySpec {
     PolicySpec::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
-/// A host that nothing reaches.
-struct Nothing;
-
-impl Effects for Nothing {
-    fn evict(&mut self, _slot: Slot) {}
-
-    fn forget(&mut self, _slot: Slot) {}
-
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
-
-    fn note(&mut self, _note: &Note) {}
-
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
 }
 
 /// The file and the block of each reference: a loop, a hot set beside a scan, and blocks at random.
@@ -89,12 +68,12 @@ fn decided(before: &str, after: &str, halves: [&[(u32, u32)]; 2]) -> Vec<u64> {
     for (half, references) in halves.into_iter().enumerate() {
         if half == 1 {
             let policy = policy.reconfigurable().expect("a scheme that takes other arguments");
-            assert!(policy.reconfigure(&old, &Setup { args: &new, ..setup.clone() }, &mut Nothing));
+            assert!(policy.reconfigure(&old, &Setup { args: &new, ..setup.clone() }, &mut NoEffects));
         }
         for &(file, block) in references {
             let reference = Reference { time, file, block, app: file, group: 1, ..Reference::default() };
             time += 1;
-            hits += u64::from(policy.access(file * BLOCKS + block, reference, &mut Nothing) == Outcome::Hit);
+            hits += u64::from(policy.access(file * BLOCKS + block, reference, &mut NoEffects) == Outcome::Hit);
         }
         counts.push(hits);
     }

@@ -1,6 +1,6 @@
 //! Nothing allocates while a policy decides: all memory is taken when the cache is built.
 
-use hotset_core::policy::{Args, Effects, Extra, Future, Note, Policy, Setup, Slot, Told};
+use hotset_core::policy::{Args, Future, NoEffects, Policy, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_testkit::allocations::{Counting, allocations};
 use hotset_testkit::harness::Case;
@@ -9,25 +9,6 @@ use hotset_testkit::world::World;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-struct Nobody;
-
-impl Effects for Nobody {
-    fn evict(&mut self, _slot: Slot) {}
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
-    fn forget(&mut self, _slot: Slot) {}
-
-    #[inline(always)]
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-
-    fn note(&mut self, _note: &Note) {}
-}
 
 /// Allocations during 200,000 references of a skewed trace with a scan in it, at this capacity.
 struct Run {
@@ -51,7 +32,7 @@ impl Visitor for Run {
         let mut policy = P::new(&setup).expect("defaults build");
         let before = allocations();
         for (time, &slot) in trace.iter().enumerate() {
-            policy.access(slot, world.reference(slot, time as u64), &mut Nobody);
+            policy.access(slot, world.reference(slot, time as u64), &mut NoEffects);
         }
         allocations() - before
     }

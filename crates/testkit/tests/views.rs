@@ -1,7 +1,7 @@
 //! What caches in parts are shown of a request, worked out by hand.
 
 use hotset_core::classify::FileFacts;
-use hotset_core::policy::{Args, Capabilities, Effects, Extra, Note, Policy, PolicySpec, Setup, Slot};
+use hotset_core::policy::{Args, Capabilities, NoEffects, Policy, PolicySpec, Setup};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::request::{Kind, Op, Request};
 use hotset_core::view::{BlockSize, Cutting, Step, Viewer};
@@ -180,28 +180,9 @@ impl Visitor for Pieces<'_> {
         let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{error}"));
         let piece = |policy: &P| policy.partitioned().expect("a cache in parts").piece(class);
         let at_first = piece(&policy);
-        policy.resize(2 * CAPACITY, &mut Nobody);
+        policy.resize(2 * CAPACITY, &mut NoEffects);
         [at_first, piece(&policy)]
     }
-}
-
-struct Nobody;
-
-impl Effects for Nobody {
-    fn evict(&mut self, _slot: Slot) {}
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
-    fn forget(&mut self, _slot: Slot) {}
-
-    #[inline(always)]
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-
-    fn note(&mut self, _note: &Note) {}
 }
 
 /// A parameter of which no case here gives another value than the default could be ignored unseen.

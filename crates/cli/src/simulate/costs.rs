@@ -1,6 +1,6 @@
 //! What policies cost in memory.
 
-use hotset_core::policy::{Effects, Extra, Note, Object, Outcome, Policy, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::policy::{NoEffects, Object, Outcome, Policy, PolicySpec, Reference, Setting, Setup};
 use hotset_core::registry::{self, Visitor};
 use hotset_sim::results::Row;
 use hotset_sim::sweep::Sweep;
@@ -43,27 +43,6 @@ struct Weigh<'a> {
     apps: u32,
 }
 
-/// A host that only lets the policy decide.
-struct Ignored;
-
-impl Effects for Ignored {
-    fn evict(&mut self, _slot: Slot) {}
-
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
-
-    fn forget(&mut self, _slot: Slot) {}
-
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-
-    fn note(&mut self, _note: &Note) {}
-}
-
 impl Visitor for Weigh<'_> {
     type Output = Option<u64>;
 
@@ -74,8 +53,11 @@ impl Visitor for Weigh<'_> {
             let file = slot / BLOCKS_OF_A_FILE;
             let (app, time, block) = (file % self.apps, u64::from(slot), slot % BLOCKS_OF_A_FILE);
             let object = Some(Object::of_file(file));
-            let _: Outcome =
-                policy.access(slot, Reference { time, file, block, app, object, ..Reference::default() }, &mut Ignored);
+            let _: Outcome = policy.access(
+                slot,
+                Reference { time, file, block, app, object, ..Reference::default() },
+                &mut NoEffects,
+            );
         }
         let after = heap_bytes()?;
         drop(policy);

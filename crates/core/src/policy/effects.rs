@@ -25,6 +25,27 @@ pub trait Effects {
     fn note(&mut self, note: &Note);
 }
 
+/// A host that ignores every effect. Its accessed bits are clear, and it does not measure storage.
+#[derive(Clone, Copy, Debug)]
+pub struct NoEffects;
+
+impl Effects for NoEffects {
+    fn evict(&mut self, _slot: Slot) {}
+    fn forget(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
+}
+
 /// Evicts a block without leaving a ghost.
 pub trait Discard: Effects {
     /// Evicts `slot` and forgets it.

@@ -24,7 +24,7 @@ mod spec;
 pub use args::{Args, Interval, Quantum, Run};
 pub use argument::{Argument, Part};
 pub use capabilities::{Around, Capabilities, Done, Learning, Partitioned, Ranked, Reconfigure, Selective, Work};
-pub use effects::{Discard, Effects, Nested};
+pub use effects::{Discard, Effects, Nested, NoEffects};
 pub use entry::{Catalog, Entry};
 pub use explanation::{Came, Explained, Explanation, Flow, Names, Treatment};
 pub use group::{block_group, file_group};

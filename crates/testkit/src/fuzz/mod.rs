@@ -5,7 +5,7 @@ mod mixing;
 mod traces;
 
 use hotset_core::classify::{Classifier, FileFacts, Rules};
-use hotset_core::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, Slot};
+use hotset_core::policy::{NoEffects, Object, PolicySpec, Reference, Setup};
 use hotset_core::random::Rng;
 use hotset_core::request::{Kind, Request};
 use hotset_core::spec::{SizeSpec, SpecError};
@@ -113,31 +113,11 @@ fn run(spec: &PolicySpec) {
                     object: Some(slot / 8).filter(|file| *file < 5).map(Object::of_file),
                     ..Reference::default()
                 };
-                policy.access(slot, reference, &mut Unheard);
+                policy.access(slot, reference, &mut NoEffects);
             }
             policy.validate();
         }
     }
-}
-
-/// A host that ignores every effect.
-struct Unheard;
-
-impl Effects for Unheard {
-    fn evict(&mut self, _slot: Slot) {}
-    fn forget(&mut self, _slot: Slot) {}
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
-
-    #[inline(always)]
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-
-    fn note(&mut self, _note: &Note) {}
 }
 
 /// Numbers, sizes and words at the limits of what texts can contain.

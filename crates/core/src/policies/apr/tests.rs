@@ -2,28 +2,8 @@
 
 use super::scores::Scores;
 use super::*;
-use crate::policy::{Catalog, Extra, Note};
+use crate::policy::{Catalog, NoEffects};
 use crate::spec::Value;
-
-/// A host that hears nothing and whose bits are all clear.
-struct Idle;
-
-impl Effects for Idle {
-    fn evict(&mut self, _: Slot) {}
-    fn forget(&mut self, _: Slot) {}
-    fn fetch(&mut self, _: Slot, _: Extra) {}
-
-    #[inline(always)]
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-
-    fn note(&mut self, _note: &Note) {}
-}
 
 const A: Slot = 0;
 const B: Slot = 1;
@@ -45,7 +25,7 @@ fn scores(apr: &Apr) -> (f64, f64) {
 fn fetch(apr: &mut Apr, page: Slot) {
     apr.memory.punish(page);
     apr.memory.drop_ghost(page);
-    apr.memory.enter(page, DEFAULT, false, &mut Idle);
+    apr.memory.enter(page, DEFAULT, false, &mut NoEffects);
 }
 
 /// Figure 3.4: scores at the start of each replacement, who is evicted, with a decay of 0.5.
@@ -55,24 +35,24 @@ fn the_figure_to_the_last_digit() {
     args.set("decay", Value::Number(0.5)).unwrap();
     let mut apr = Apr::new(&Setup::new(&args, 7, 7, 1)).unwrap();
     for page in [A, B, C, D, E, F, G] {
-        apr.memory.enter(page, DEFAULT, false, &mut Idle);
+        apr.memory.enter(page, DEFAULT, false, &mut NoEffects);
     }
     apr.memory.objects[DEFAULT as usize].scores = Scores::with(0.6 - 0.4, 11);
 
-    assert_eq!(apr.replace(A, B, &mut Idle), Some(A), "replacement 12");
+    assert_eq!(apr.replace(A, B, &mut NoEffects), Some(A), "replacement 12");
     assert_eq!(scores(&apr), (0.3, 0.2));
-    assert_eq!(apr.replace(B, C, &mut Idle), Some(B), "replacement 13");
+    assert_eq!(apr.replace(B, C, &mut NoEffects), Some(B), "replacement 13");
     assert_eq!(scores(&apr), (0.15, 0.6));
-    assert_eq!(apr.replace(D, E, &mut Idle), Some(E), "replacement 14");
+    assert_eq!(apr.replace(D, E, &mut NoEffects), Some(E), "replacement 14");
     fetch(&mut apr, A);
     assert_eq!(scores(&apr), (-0.175, 0.3));
-    assert_eq!(apr.replace(C, F, &mut Idle), Some(F), "replacement 15");
+    assert_eq!(apr.replace(C, F, &mut NoEffects), Some(F), "replacement 15");
     assert!(
         apr.contains(C) && apr.memory.pages[C as usize].record.is_none(),
         "C stays, and the choice of it is settled"
     );
     assert_eq!(scores(&apr), (-0.0875, 0.4));
-    assert_eq!(apr.replace(G, A, &mut Idle), Some(A), "replacement 16");
+    assert_eq!(apr.replace(G, A, &mut NoEffects), Some(A), "replacement 16");
     assert_eq!(scores(&apr), (-0.04375, 0.2));
     apr.validate();
 }

@@ -6,7 +6,7 @@ use crate::allocate::fragments::{self, Mapping};
 use crate::allocate::moves::Stake;
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynRanked;
-use crate::policy::{Args, Effects, Extra, Nested, Note, Outcome, Reference, Slot, Worth};
+use crate::policy::{Args, Effects, Extra, Nested, NoEffects, Note, Outcome, Reference, Slot, Worth};
 use crate::schemes::slot_map::SlotMap;
 use crate::spec::SpecError;
 
@@ -241,7 +241,7 @@ impl Vrm {
         self.policy.grow(self.slots);
         self.resident.grow(self.slots);
         // Nothing can leave: the queue grows.
-        self.policy.resize(self.slots.min(self.settings.queue), &mut Nobody);
+        self.policy.resize(self.slots.min(self.settings.queue), &mut NoEffects);
     }
 
     /// A block moved from one position to another, or came, or left: what slid over the border of a run leaves or is
@@ -431,24 +431,4 @@ impl Vrm {
         }
         assert_eq!(held, self.len, "resident blocks are miscounted");
     }
-}
-
-/// A host that does not listen.
-struct Nobody;
-
-impl Effects for Nobody {
-    fn evict(&mut self, _slot: Slot) {}
-    fn forget(&mut self, _slot: Slot) {}
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
-
-    #[inline(always)]
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-
-    fn note(&mut self, _note: &Note) {}
 }
