@@ -233,9 +233,7 @@ impl Jobs {
 
     /// Replays one scheme after another until all is over.
     fn work(&self, formats: &[Format]) {
-        while let Some((number, job, at)) = self.next() {
-            let watch = Arc::new(Watch::default());
-            self.lock().working = Some((number, watch.clone()));
+        while let Some((number, job, at, watch)) = self.next() {
             let replayed = job.replay_caught(&job.schemes[at], formats, &watch);
             let mut shared = self.lock();
             shared.working = None;
@@ -253,8 +251,9 @@ impl Jobs {
         }
     }
 
-    /// Waits for the next scheme to replay, of the job with this number; `None` when all is over.
-    fn next(&self) -> Option<(u64, Arc<Job>, usize)> {
+    /// Waits for the next scheme to replay, of the job with this number, and makes what stops it; `None` when all is
+    /// over.
+    fn next(&self) -> Option<(u64, Arc<Job>, usize, Arc<Watch>)> {
         let mut shared = self.lock();
         loop {
             if shared.is_over {
@@ -265,7 +264,10 @@ impl Jobs {
                 Some(entry) if entry.done == entry.job.schemes.len() => entry.state = State::Done,
                 Some(entry) => {
                     entry.state = State::Running;
-                    return Some((entry.number, entry.job.clone(), entry.done));
+                    let (number, job, at, watch) =
+                        (entry.number, entry.job.clone(), entry.done, Arc::<Watch>::default());
+                    shared.working = Some((number, watch.clone()));
+                    return Some((number, job, at, watch));
                 }
                 None => shared = self.0.1.wait(shared).unwrap_or_else(PoisonError::into_inner),
             }
