@@ -7,7 +7,7 @@ use crate::output::human;
 
 /// Points of hit ratio below which a larger or smaller cache makes no difference.
 const SIZE: f64 = 0.01;
-/// Points by which another policy must be better to be named. The sample errs by up to two.
+/// Points by which another policy must be better to be named: twice the error of nine in ten estimates.
 const POLICY: f64 = 0.03;
 
 /// The estimates of a status for a cache of some bytes.
