@@ -1,6 +1,6 @@
-//! What a recording counts as an application, and what is known before it begins.
+//! Options of recordings: the meaning of "application", and facts from before the recording.
 
-/// What counts as an application.
+/// The meaning of "application".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Apps {
     /// A program, whichever processes run it: `cc1`.

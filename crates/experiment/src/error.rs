@@ -17,7 +17,7 @@ pub enum Error {
     OneMachine {
         /// The file of the experiment.
         file: PathBuf,
-        /// What the cluster does not replay.
+        /// The part that the cluster does not replay.
         what: &'static str,
     },
     /// A trace cannot be replayed as the file says.

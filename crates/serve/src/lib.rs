@@ -1,5 +1,4 @@
-//! What a process serves while it runs: a socket for control, metrics, pages of results, and replays that a page asks
-//! for.
+//! Services of a running process: a socket for control, metrics, pages of results, and replays for pages.
 //!
 //! [`control`] answers `hotset ctl` and `hotset top` for a mount or for steering, [`steering`] publishes the state of a
 //! session and has a policy decide about the pages of a mount, [`report`] makes pages of results, [`view`] serves

@@ -62,7 +62,7 @@ pub struct Watch {
     remarks: Mutex<Vec<String>>,
 }
 
-/// What the threads of stopped work unwind with.
+/// The payload with which the threads of stopped work unwind.
 struct Stop;
 
 impl Watch {

@@ -81,7 +81,7 @@ fn arrows<'a>(sources: &'a [Source]) -> Arrows<'a> {
             continue;
         }
         for (line, name) in &source.walk.found {
-            // What the root itself defines stands in lib.rs; what it passes on from another crate stands in none.
+            // A name that the root defines belongs to lib.rs. A name from another crate belongs to no file.
             let used = match exports.get(name.as_str()) {
                 _ if tops.contains(name.as_str()) => name.as_str(),
                 Some(from) if tops.contains(from) => from,

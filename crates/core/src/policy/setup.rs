@@ -1,4 +1,4 @@
-//! What a policy is built from.
+//! The inputs from which a policy is built.
 
 use std::sync::Arc;
 

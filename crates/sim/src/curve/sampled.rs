@@ -1,7 +1,7 @@
 //! A sample of a trace by keys: all requests to an object are kept, or none.
 //!
 //! A key is sampled if a hash of it falls below a threshold, as in [`Shards`]. A cache of `rate` times the size serves
-//! the sample as the whole cache serves the whole trace (Waldspurger, Garthwaite, Ahmad, Park, "Cache modeling and
+//! the sample as the whole cache serves the whole trace (Waldspurger, Saemundsson, Ahmad, Park, "Cache modeling and
 //! optimization using miniature simulations", USENIX ATC 2017). Requests for a range of a file are cut down to runs of
 //! blocks that are in the sample.
 

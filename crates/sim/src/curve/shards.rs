@@ -3,9 +3,8 @@
 //! A block is sampled if a hash of it falls below a threshold T out of P = 2^24, so all references to a block are seen
 //! or none, and a stack distance within the sample is R = T/P of the true one on average. *Fixed rate* keeps T. *Fixed
 //! size* begins with every block and lowers T whenever more than `s_max` blocks are sampled, dropping those with the
-//! largest hash; what was counted at a higher rate is weighed down to the last one. *SHARDS-adj*: the sample should
-//! hold N * R of the N references; what it holds more or less, mostly because hot blocks are in or out, is made up at
-//! the smallest distance.
+//! largest hash; counts at a higher rate are weighed down to the last one. *SHARDS-adj*: the sample should hold N * R
+//! of the N references. The difference, mostly because hot blocks are in or out, is made up at the smallest distance.
 //!
 //! Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, sections 3 and 4; they
 //! find mean absolute errors of 0.01 to 0.02 with 8K blocks on large traces.

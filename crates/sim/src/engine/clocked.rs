@@ -1,4 +1,4 @@
-//! What a replay on a clock is asked for, and what it tells.
+//! The settings of a replay on a clock, and its results.
 
 use hotset_core::policy::{PartRoom, Worth};
 use hotset_core::spec::Value;

@@ -31,7 +31,7 @@ impl Plan {
         Plan { args: self.args.clone().over(Some(run)), ..self.clone() }
     }
 
-    /// What the policy requires.
+    /// The requirements of the policy.
     pub(crate) fn requirements(&self) -> Result<Requirements, SimError> {
         self.entry.requirements(&self.args, self.capacity).map_err(|error| self.refused(error))
     }

@@ -1,4 +1,4 @@
-//! A policy follows the events of the page cache; what it evicts is dropped.
+//! A policy follows the events of the page cache. Its evictions are dropped from the page cache.
 
 mod follower;
 pub(crate) mod marks;

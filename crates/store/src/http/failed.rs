@@ -1,4 +1,4 @@
-//! The error that a failed request stands for.
+//! The error of a failed request.
 //!
 //! Answers of stores repeat the request: keys of credentials, signatures, all of it. So only the status of an answer is
 //! passed on, and of failures on the way only the operating system's error.

@@ -26,7 +26,7 @@ pub fn find(files: &[SourceFile]) -> Result<Vec<Finding>> {
         let mut walk = Walk { path: &file.path, types: Vec::new(), findings: Vec::new() };
         walk.visit_file(&parsed);
         findings.extend(walk.findings);
-        // It has the names of the types that it stands for where a feature is off.
+        // It repeats the names of the types that it replaces where a feature is off.
         let is_absent = file.path.ends_with("/absent.rs");
         if let Some(folder) = library(&file.path).filter(|_| !is_absent) {
             for (name, line) in walk.types {
