@@ -13,6 +13,7 @@ __all__ = [
     "Cached",
     "Driven",
     "Error",
+    "Experiment",
     "Trace",
     "__version__",
     "advise",
