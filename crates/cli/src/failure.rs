@@ -10,6 +10,16 @@ use hotset_core::words::reason;
 use hotset_sim::SimError;
 use hotset_trace::TraceError;
 
+/// A setting as an option: `--memory`, `--sample-size 10000`.
+pub(crate) fn spelling(name: &str, value: Option<&str>) -> String {
+    let option = format!("--{}", name.replace('_', "-"));
+    match value {
+        Some(value) if value.contains(' ') => format!("{option} '{value}'"),
+        Some(value) => format!("{option} {value}"),
+        None => option,
+    }
+}
+
 /// Why the command stops.
 #[derive(Debug)]
 pub(crate) enum Failure {

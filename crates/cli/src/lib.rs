@@ -104,6 +104,7 @@ pub fn command() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
+    hotset_core::setting::spell_as(failure::spelling);
     let typed = shell::line(std::env::args_os());
     let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     match parsed.command.run(&typed) {

@@ -108,6 +108,25 @@ fn wrong_usage_points_at_the_place() {
 }
 
 #[test]
+fn messages_of_libraries_name_options() {
+    let folder = Folder::new();
+    let (trace, store, places) = (folder.file("t.ids", ids()), folder.file("s.csv", "offset,lba\n5,6\n"), "p.csv");
+    let places = folder.file(places, "host,disk id,offset,size\n1,2,3,4\n");
+    let told = |arguments: &[&str], part: &str| {
+        let run = hotset(arguments);
+        assert!(run.status > 0 && run.err.contains(part), "{arguments:?}: {part:?} is not in {}", run.err);
+    };
+    told(&["curve", &trace, "--sample", "0.5"], "of lru only, not of opt: expected --policy lru\n");
+    told(&["curve", &trace, "-p", "fifo", "--points", "all"], "hotset: --points all: fifo must be simulated");
+    told(
+        &["curve", &trace, "--format", "ids", "--memory", "1B"],
+        "raise --memory, or estimate it with --sample-size 10000\n",
+    );
+    told(&["inspect", &store], "accept the loss of one with --ignore-columns lba\n");
+    told(&["inspect", &places], "are one object (--columns 'host:app,disk id,offset,size')");
+}
+
+#[test]
 fn results_for_programs_do_not_interleave_and_a_full_disk_names_the_file() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());

@@ -47,6 +47,7 @@ pub mod random;
 pub mod registry;
 pub mod request;
 pub mod schemes;
+pub mod setting;
 pub mod spec;
 pub mod storage;
 pub mod view;

@@ -56,19 +56,19 @@ pub struct File {
     pub sizes: String,
     /// Bytes of a block where the trace does not say.
     pub block: Option<u64>,
-    /// Which mapped ranges count as reads, as in `--maps`.
+    /// Which mapped ranges count as reads.
     #[serde(default)]
     pub maps: Maps,
-    /// What becomes of blocks of files that are deleted, as in `--deletes`.
+    /// Whether the blocks of deleted files stay in the cache.
     #[serde(default)]
     pub deletes: Deletes,
-    /// Whether objects expire, as in `--ttl`.
+    /// Whether objects expire.
     #[serde(default)]
     pub ttl: Ttl,
     /// Only these requests go through the caches: `app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE`.
     #[serde(default)]
     pub only: String,
-    /// The beginning of them that does not count, as in `--warmup`.
+    /// The beginning of them that does not count: a number of references, or a share in percent.
     pub warmup: Option<String>,
     /// Only these count, in the words of `only`.
     #[serde(default)]

@@ -12,7 +12,7 @@ use crate::run::Replayed;
 /// The content of a page of experiments.
 #[derive(Serialize)]
 pub struct Content<'a> {
-    /// The rows of all, as `--json` writes them.
+    /// The rows of all, as JSON files have them.
     pub rows: &'a [AnyRow],
     /// The experiments, in the order of their rows.
     pub experiments: Vec<Shown<'a>>,

@@ -26,10 +26,10 @@ pub fn advise(
 ) -> PyResult<(String, Vec<String>)> {
     let selection = Selection { only: trace.chosen().filter()?, ..Selection::default() };
     let advisor = Advisor {
-        memory: size.map(|text| of_spec("--size", text, SizeSpec::parse(text))).transpose()?,
+        memory: size.map(|text| of_spec("size", text, SizeSpec::parse(text))).transpose()?,
         options: cut.options()?,
         selection,
-        store: store.map(|text| of_spec("--store", text, StorageModel::parse(text))).transpose()?,
+        store: store.map(|text| of_spec("store", text, StorageModel::parse(text))).transpose()?,
         ..Advisor::default()
     };
     let opener = trace.opener().clone();

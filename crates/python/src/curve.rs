@@ -35,12 +35,12 @@ pub fn curve(
     drawing: Drawing,
     told: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<String>)> {
-    let rate = of_option("--sample", drawing.sample.as_deref().map(Sample::parse_rate).transpose())?;
+    let rate = of_option("sample", drawing.sample.as_deref().map(Sample::parse_rate).transpose())?;
     let curves = Curves {
-        policies: of_spec("--policy", policies, PolicySpec::parse_list(policies))?,
+        policies: of_spec("policies", policies, PolicySpec::parse_list(policies))?,
         options: cut.options()?,
         selection: counted.of(trace.chosen().filter()?)?,
-        points: of_option("--points", Points::parse(&drawing.points))?,
+        points: of_option("points", Points::parse(&drawing.points))?,
         sample: rate.map(Sample::Rate).or(drawing.sample_size.map(Sample::Blocks)),
         seed: drawing.seed,
     };

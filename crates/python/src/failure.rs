@@ -1,4 +1,4 @@
-//! Errors as Python has them, with the sentences of the command.
+//! Errors as Python has them: the sentences of the libraries, with settings as keyword arguments.
 
 use std::io::ErrorKind;
 
@@ -10,21 +10,34 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyFileNotFoundError, PyPermissionError, PyValueError};
 use pyo3::prelude::*;
 
-create_exception!(hotset, Error, PyValueError, "What hotset cannot do, in the command's own sentence.");
+create_exception!(hotset, Error, PyValueError, "What hotset cannot do, in a sentence.");
+
+/// Arguments whose names are not those of the libraries' settings.
+const ARGUMENTS: [(&str, &str); 3] = [("policy", "policies"), ("size", "sizes"), ("series", "every")];
+
+/// A setting as a keyword argument: `memory=`, `maps="all"`, `sample=0.01`.
+pub fn spelling(name: &str, value: Option<&str>) -> String {
+    let name = ARGUMENTS.iter().find(|(setting, _)| *setting == name).map_or(name, |(_, argument)| argument);
+    match value {
+        Some(value) if value.parse::<f64>().is_err() => format!("{name}={value:?}"),
+        Some(value) => format!("{name}={value}"),
+        None => format!("{name}="),
+    }
+}
 
 /// Something that was asked for and cannot be.
 pub fn refused(sentence: impl Into<String>) -> PyErr {
     Error::new_err(sentence.into())
 }
 
-/// A word that an option does not take.
-pub fn of_option<T>(option: &str, parsed: Result<T, String>) -> PyResult<T> {
-    parsed.map_err(|error| refused(format!("{option}: {error}")))
+/// A word that an argument does not take.
+pub fn of_option<T>(argument: &str, parsed: Result<T, String>) -> PyResult<T> {
+    parsed.map_err(|error| refused(format!("{argument}=: {error}")))
 }
 
-/// A spec of an option that makes no sense, with the place in its text.
-pub fn of_spec<T>(option: &str, text: &str, parsed: Result<T, SpecError>) -> PyResult<T> {
-    parsed.map_err(|error| refused(format!("{option}: {}", error.render(text))))
+/// A spec of an argument that makes no sense, with the place in its text.
+pub fn of_spec<T>(argument: &str, text: &str, parsed: Result<T, SpecError>) -> PyResult<T> {
+    parsed.map_err(|error| refused(format!("{argument}=: {}", error.render(text))))
 }
 
 /// An error of a trace.
@@ -40,7 +53,7 @@ pub fn of_trace(error: &TraceError) -> PyErr {
 /// An error of a simulation at these sizes.
 pub fn of_sim(error: &SimError, sizes: &str) -> PyErr {
     match error {
-        SimError::Sizes(error) => refused(format!("--size: {}", error.render(sizes))),
+        SimError::Sizes(error) => refused(format!("sizes=: {}", error.render(sizes))),
         SimError::Trace(error) => of_trace(error),
         error => refused(error.to_string()),
     }

@@ -21,7 +21,7 @@ pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: u
         Selection { only: trace.chosen().filter()?, ..Selection::default() },
         Options { ttl: Ttl::Ignore, ..cut.options()? },
     );
-    let ranking = Ranking { top, by: by.map(|by| one_of("--by", by, &KNOWN)).transpose()? };
+    let ranking = Ranking { top, by: by.map(|by| one_of("by", by, &KNOWN)).transpose()? };
     let opener = trace.opener().clone();
     let told = run(py, None, None, move |watch| {
         let mut trace = selection.open(opener.name(), || opener.open(), &options)?;

@@ -29,6 +29,7 @@ use pyo3::prelude::*;
 // One thread at a time holds the interpreter: `turn` counts on it.
 #[pymodule(gil_used = true)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    hotset_core::setting::spell_as(failure::spelling);
     module.add("Error", module.py().get_type::<failure::Error>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<trace::Trace>()?;

@@ -23,7 +23,7 @@ type Told<'py> = (String, PyRef<'py, Trace>, u32, Option<String>, Option<String>
 /// Writes a native trace of the traces of several applications, as if they had run side by side.
 #[pyfunction]
 pub fn mix(py: Python<'_>, parts: Vec<Told<'_>>, by: &str, output: PathBuf) -> PyResult<Vec<String>> {
-    let order = one_of("--by", by, &[("request", Order::Request), ("page", Order::Page), ("time", Order::Time)])?;
+    let order = one_of("by", by, &[("request", Order::Request), ("page", Order::Page), ("time", Order::Time)])?;
     let named = |(name, trace, ..): &Told| format!("{name}={}", trace.opener().name());
     let named: Vec<String> = parts.iter().map(named).collect();
     let parts: Vec<MixPart> = parts.into_iter().map(part).collect::<PyResult<_>>()?;

@@ -22,7 +22,7 @@ pub fn record(
     app_by: &str,
     memory: bool,
 ) -> PyResult<(i32, Vec<String>)> {
-    let apps = one_of("--app-by", app_by, &[("program", Apps::Program), ("process", Apps::Process)])?;
+    let apps = one_of("app_by", app_by, &[("program", Apps::Program), ("process", Apps::Process)])?;
     let recorded = py.detach(|| match memory {
         true => {
             let summary = memory::record(&command, &output, |_| ())?;

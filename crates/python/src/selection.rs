@@ -52,12 +52,12 @@ impl Chosen {
         let names = |option: &str, patterns: &[String]| of_option(option, Names::new(patterns.to_vec()));
         let place = |option, text: &Option<String>| of_option(option, text.as_deref().map(Place::parse).transpose());
         Ok(Filter {
-            apps: names("--app", &self.app)?,
-            files: names("--file", &self.file)?,
-            exclude: names("--exclude", &self.exclude)?,
-            ops: of_option("--ops", self.ops.as_deref().map(Ops::parse).transpose())?,
-            from: place("--from", &self.from_)?,
-            to: place("--to", &self.to)?,
+            apps: names("app", &self.app)?,
+            files: names("file", &self.file)?,
+            exclude: names("exclude", &self.exclude)?,
+            ops: of_option("ops", self.ops.as_deref().map(Ops::parse).transpose())?,
+            from: place("from_", &self.from_)?,
+            to: place("to", &self.to)?,
         })
     }
 }
@@ -75,9 +75,9 @@ impl Counted {
     pub fn of(&self, only: Filter) -> PyResult<Selection> {
         Ok(Selection {
             only,
-            warmup: of_option("--warmup", self.warmup.as_deref().map(Warmup::parse).transpose())?,
+            warmup: of_option("warmup", self.warmup.as_deref().map(Warmup::parse).transpose())?,
             count_only: of_option(
-                "--count-only",
+                "count_only",
                 self.count_only.as_deref().map_or(Ok(Filter::default()), Filter::parse),
             )?,
         })
@@ -98,12 +98,12 @@ pub struct Cut {
 impl Cut {
     /// The simulator's options.
     pub fn options(&self) -> PyResult<Options> {
-        let memory = of_option("--memory", self.memory.as_deref().map(Value::capacity).transpose())?;
-        let maps = one_of("--maps", &self.maps, &[("auto", Maps::Auto), ("all", Maps::All), ("none", Maps::None)])?;
-        let deletes = one_of("--deletes", &self.deletes, &[("apply", Deletes::Apply), ("ignore", Deletes::Ignore)])?;
-        let ttl = one_of("--ttl", &self.ttl, &[("apply", Ttl::Apply), ("ignore", Ttl::Ignore)])?;
+        let memory = of_option("memory", self.memory.as_deref().map(Value::capacity).transpose())?;
+        let maps = one_of("maps", &self.maps, &[("auto", Maps::Auto), ("all", Maps::All), ("none", Maps::None)])?;
+        let deletes = one_of("deletes", &self.deletes, &[("apply", Deletes::Apply), ("ignore", Deletes::Ignore)])?;
+        let ttl = one_of("ttl", &self.ttl, &[("apply", Ttl::Apply), ("ignore", Ttl::Ignore)])?;
         Ok(Options {
-            block: of_option("--block", self.block.as_deref().map(BlockSize::parse).transpose())?,
+            block: of_option("block", self.block.as_deref().map(BlockSize::parse).transpose())?,
             maps,
             deletes,
             ttl,
@@ -117,13 +117,13 @@ impl Cut {
 pub fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant);
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    found.ok_or_else(|| refused(format!("{option}: {word:?} is not known: expected one of {}", names())))
+    found.ok_or_else(|| refused(format!("{option}=: {word:?} is not known: expected one of {}", names())))
 }
 
-/// Bytes of a size, in the words of `--memory`.
+/// Bytes of a size, in the words of the argument `memory`.
 #[pyfunction]
 pub fn bytes_of(text: &str) -> PyResult<u64> {
-    of_option("--memory", Value::capacity(text))
+    of_option("memory", Value::capacity(text))
 }
 
 /// Memory that this machine has to give, in bytes: half of what is available.

@@ -86,8 +86,8 @@ impl Replay {
     /// The traces that are replayed on a clock, if any.
     fn clock(&self) -> PyResult<Option<ClockOptions>> {
         let store =
-            self.store.as_deref().map(|text| of_spec("--store", text, StorageModel::parse(text))).transpose()?;
-        let every = of_option("--every", self.every.as_deref().map(Every::parse).transpose())?;
+            self.store.as_deref().map(|text| of_spec("store", text, StorageModel::parse(text))).transpose()?;
+        let every = of_option("every", self.every.as_deref().map(Every::parse).transpose())?;
         Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every, ..ClockOptions::default() }))
     }
 }
@@ -100,11 +100,11 @@ fn policies_of(text: Option<&str>, is_of_memory: bool) -> PyResult<Vec<PolicySpe
         None if !is_of_memory => Ok(advise::compared()),
         text => {
             let text = text.unwrap_or("all");
-            of_spec("--policy", text, parse(text))
+            of_spec("policies", text, parse(text))
         }
     }
 }
 
 pub fn sizes_of(text: Option<&str>) -> PyResult<SizeSpec> {
-    of_spec("--size", text.unwrap_or(SIZES), sweep::sizes(text))
+    of_spec("sizes", text.unwrap_or(SIZES), sweep::sizes(text))
 }

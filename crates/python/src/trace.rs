@@ -310,7 +310,7 @@ impl Trace {
 
 fn open_options(format: Option<String>, columns: Option<String>, skip_bad: bool) -> PyResult<OpenOptions> {
     if let Some(name) = &format {
-        of_option("--format", by_name(name, &formats()).map(|_| ()))?;
+        of_option("format", by_name(name, &formats()).map(|_| ()))?;
     }
     Ok(OpenOptions { format, skip_bad, columns, ..OpenOptions::default() })
 }

@@ -1,7 +1,8 @@
-"""Errors are Python's exceptions with the command's sentences."""
+"""Errors are Python's exceptions with the command's sentences, in which options are keyword arguments."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,19 @@ import numpy as np
 import pytest
 
 Workload = Callable[[str], str]
+
+#: Keyword arguments whose names are not those of the options.
+ARGUMENTS = {"policy": "policies", "size": "sizes", "from": "from_"}
+
+
+def in_python(sentence: str) -> str:
+    """A sentence of the command with keyword arguments in place of options. Words are values where they are proposed."""
+
+    def spelt(option: re.Match[str]) -> str:
+        name = option[1].replace("-", "_")
+        return f"{ARGUMENTS.get(name, name)}=" + (f'"{option[2]}"' if option[2] else "")
+
+    return re.sub(r"--([a-z-]+)(?: (all|lru)\b)?", spelt, sentence)
 
 REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"policies": "lrv"}, ["--policy", "lrv", "--size", "10 blocks"]),
@@ -48,7 +62,7 @@ def test_sentences_are_the_command_s(
 ) -> None:
     with pytest.raises(hotset.Error) as raised:
         hotset.simulate(workload("tpcc"), **options)
-    assert f"hotset: {raised.value}\n" == command.refusal("simulate", workload("tpcc"), *typed)
+    assert f"hotset: {raised.value}\n" == in_python(command.refusal("simulate", workload("tpcc"), *typed))
     assert isinstance(raised.value, ValueError)
 
 
@@ -59,7 +73,7 @@ def test_sentences_about_words_are_the_command_s(
     with pytest.raises(hotset.Error) as raised:
         hotset.simulate(workload("tpcc"), **options)
     option, sentence = str(raised.value).split(": ", 1)
-    assert option == typed[-2] and sentence in command.refusal("simulate", workload("tpcc"), *typed)
+    assert option == in_python(typed[-2]) and sentence in command.refusal("simulate", workload("tpcc"), *typed)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +89,20 @@ def test_curves_refuse_in_the_same_words(
 ) -> None:
     with pytest.raises(hotset.Error) as raised:
         hotset.curve(workload("lu"), **options)
-    assert f"hotset: {raised.value}\n" == command.refusal("curve", workload("lu"), *typed)
+    assert f"hotset: {raised.value}\n" == in_python(command.refusal("curve", workload("lu"), *typed))
+
+
+def test_settings_in_sentences_are_keyword_arguments(workload: Workload, tmp_path: Path) -> None:
+    with pytest.raises(hotset.Error, match="raise memory=, or leave the policy out$"):
+        hotset.simulate(workload("tpcc"), "opt", "10 blocks", memory="64K")
+    with pytest.raises(hotset.Error, match='^points="all": arc must be'):
+        hotset.curve(workload("lu"), "arc", points="all")
+    with pytest.raises(hotset.Error, match='expected policies="lru"$'):
+        hotset.curve(workload("lu"), "opt", sample=0.5)
+    bad = tmp_path / "places.csv"
+    bad.write_text("host,disk id,offset,size\n1,2,3,4\n")
+    with pytest.raises(hotset.Error, match='one object .columns="host:app,disk id,offset,size".'):
+        hotset.open(bad)
 
 
 def test_files_that_are_no_traces(command: Any, tmp_path: Path) -> None:
@@ -86,7 +113,7 @@ def test_files_that_are_no_traces(command: Any, tmp_path: Path) -> None:
     for path, kind in ((empty, hotset.Error), (absent, FileNotFoundError)):
         with pytest.raises(kind) as raised:
             hotset.open(path)
-        assert f"hotset: {raised.value}\n" == command.refusal("simulate", path)
+        assert f"hotset: {raised.value}\n" == in_python(command.refusal("simulate", path))
     with pytest.raises(hotset.Error) as raised:
         hotset.simulate(bad, "lru", 1)
     assert f"hotset: {raised.value}\n" == command.refusal("simulate", bad, "--policy", "lru", "--size", "1 blocks")
@@ -97,7 +124,7 @@ def test_files_that_are_no_traces(command: Any, tmp_path: Path) -> None:
     assert f"hotset: {raised.value}\n" == command.refusal("simulate", tmp_path / "ids", *typed)
     with pytest.raises(hotset.Error) as raised:
         hotset.open(bad, format="xml")
-    assert f"hotset: {raised.value}\n" == command.refusal("simulate", bad, "--format", "xml")
+    assert f"hotset: {raised.value}\n" == in_python(command.refusal("simulate", bad, "--format", "xml"))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ pub enum ReadError {
     Directory(String),
     /// Something else than results.
     #[error(
-        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them with --json, --csv or --parquet"
+        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them as JSON, CSV or Parquet"
     )]
     Foreign {
         /// File and line.

@@ -1,4 +1,4 @@
-//! The server behind `view` and `--listen`: a few pages, over HTTP/1, by one thread.
+//! The server behind `view`, and behind the address of a mount: a few pages, over HTTP/1, by one thread.
 //!
 //! A client may be an attacker. Heads of requests are limited in size and time, requests with a body are refused
 //! unread, and connections are limited in number: a new one closes the oldest one, so a slow client does not block

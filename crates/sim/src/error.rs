@@ -1,5 +1,6 @@
 //! Errors of a simulation.
 
+use hotset_core::setting::SettingName;
 use hotset_core::spec::SpecError;
 use hotset_core::view::TooManySegments;
 use hotset_trace::TraceError;
@@ -38,7 +39,9 @@ pub enum SimError {
     },
     /// Requests went through the cache, but none of them counts.
     #[error(
-        "{trace}: no reference of the requests chosen ({chosen}) counts: expected a shorter --warmup, or another --count-only"
+        "{trace}: no reference of the requests chosen ({chosen}) counts: expected a shorter {}, or another {}",
+        SettingName("warmup"),
+        SettingName("count_only")
     )]
     NothingCounted {
         /// The trace.
@@ -66,10 +69,10 @@ pub enum SimError {
         /// The trace.
         trace: String,
         /// The request.
-        what: &'static str,
+        what: String,
     },
     /// A trace of memory was to be cut into other blocks than its pages.
-    #[error("--block: {trace} has pages of {page_bytes} bytes, which cannot be cut into other blocks")]
+    #[error("{block}: {trace} has pages of {page_bytes} bytes, which cannot be cut into other blocks", block = SettingName("block"))]
     CutPages {
         /// The trace.
         trace: String,
@@ -77,25 +80,33 @@ pub enum SimError {
         page_bytes: u32,
     },
     /// A curve at every size was asked of a policy that must be replayed size by size.
-    #[error("--points all: {policy} must be simulated at every size; expected a number of sizes")]
+    #[error("{points}: {policy} must be simulated at every size; expected a number of sizes", points = SettingName("points").of("all"))]
     EverySize {
         /// The policy.
         policy: String,
     },
     /// A share of the blocks that is none.
-    #[error("--sample: {0}")]
+    #[error("{sample}: {0}", sample = SettingName("sample"))]
     SampleRate(#[from] BadRate),
     /// A sample was asked of another policy than LRU.
-    #[error("a sample gives the curve of lru only, not of {policy}: expected --policy lru")]
+    #[error("a sample gives the curve of lru only, not of {policy}: expected {lru}", lru = SettingName("policy").of("lru"))]
     NotSampled {
         /// The policy.
         policy: String,
     },
     /// A sample of a number of objects was asked of a curve over bytes.
-    #[error("a curve over bytes takes a share of the objects: expected --sample 0.01 in place of --sample-size")]
+    #[error(
+        "a curve over bytes takes a share of the objects: expected {} in place of {}",
+        SettingName("sample").of(0.01), SettingName("sample_size")
+    )]
     SampleOfBytes,
     /// A sample was asked of which only a part counts.
-    #[error("a sample counts all references: leave --warmup and --count-only out, or --sample")]
+    #[error(
+        "a sample counts all references: leave {} and {} out, or {}",
+        SettingName("warmup"),
+        SettingName("count_only"),
+        SettingName("sample")
+    )]
     SampleCountsAll,
     /// A trace that is a sample already was to be sampled, or its curve to be drawn.
     #[error("the trace is a sample already; give the whole trace, and sample it if it is long")]
@@ -107,7 +118,7 @@ pub enum SimError {
     #[error("a warm-up in percent needs the number of references: resolve it first (Selection::resolve)")]
     UnknownLength,
     /// More distinct blocks than 32 bits can number.
-    #[error("the trace has more than 4 billion distinct blocks: choose a larger --block")]
+    #[error("the trace has more than 4 billion distinct blocks: choose a larger {block}", block = SettingName("block"))]
     TooManyBlocks,
     /// A policy wants to see the trace in another view than the plain one, but only plain references were kept.
     #[error("{policy} classifies requests, which were not kept: set Options::keep_requests")]
@@ -133,7 +144,8 @@ pub enum SimError {
     },
     /// A policy must know the future, but the order of requests follows from what it decides.
     #[error(
-        "{policy} must know the future, but which application comes next on a disk follows from what it decides: leave --store out, or choose the requests of one application"
+        "{policy} must know the future, but which application comes next on a disk follows from what it decides: leave {store} out, or choose the requests of one application",
+        store = SettingName("store")
     )]
     Timeless {
         /// The policy.
@@ -146,15 +158,15 @@ pub enum SimError {
         policy: String,
     },
     /// A size in bytes of objects for something that works on blocks.
-    #[error("--size: {policy} cannot be measured in bytes of objects, since {why}: expected a number of objects")]
+    #[error("{size}: {policy} cannot be measured in bytes of objects, since {why}: expected a number of objects", size = SettingName("size"))]
     InBytes {
         /// The policy.
         policy: String,
         /// Why not.
-        why: &'static str,
+        why: String,
     },
     /// A curve over bytes of a trace without objects of many sizes.
-    #[error("--bytes: {trace}: {why}; leave --bytes out for the curve over blocks")]
+    #[error("{bytes}: {trace}: {why}; leave {bytes} out for the curve over blocks", bytes = SettingName("bytes"))]
     NoObjectSizes {
         /// The trace.
         trace: String,
@@ -162,7 +174,7 @@ pub enum SimError {
         why: &'static str,
     },
     /// A ranking of something that the trace does not tell.
-    #[error("--by {by}: {why}; expected another of file, dir, app, class, object")]
+    #[error("{}: {why}; expected another of file, dir, app, class, object", SettingName("by").of(by))]
     NotRanked {
         /// What requests were to be counted by.
         by: &'static str,
@@ -171,7 +183,9 @@ pub enum SimError {
     },
     /// A replay on a clock of a trace without times.
     #[error(
-        "the trace has no times, which a disk and a series by time need: leave --store out, and give --every in references, such as 10000"
+        "the trace has no times, which a disk and a series by time need: leave {} out, and give {} in references, such as 10000",
+        SettingName("store"),
+        SettingName("every")
     )]
     NoClock,
     /// More references than an offline policy can number.
@@ -182,7 +196,8 @@ pub enum SimError {
     },
     /// Something needs the whole trace renumbered, which the memory budget forbids.
     #[error(
-        "{what} needs every distinct block numbered, but {distinct} of them already take the {budget} of memory allowed: raise --memory, {instead}"
+        "{what} needs every distinct block numbered, but {distinct} of them already take the {budget} of memory allowed: raise {memory}, {instead}",
+        memory = SettingName("memory")
     )]
     OverBudget {
         /// The impossible operation.
@@ -192,20 +207,20 @@ pub enum SimError {
         /// The budget, readable.
         budget: String,
         /// The alternative.
-        instead: &'static str,
+        instead: String,
     },
     /// Something needs the whole trace at hand, of which memory holds a part.
-    #[error("{what}, of which the {budget} of memory allowed holds a part: raise --memory, {instead}")]
+    #[error("{what}, of which the {budget} of memory allowed holds a part: raise {memory}, {instead}", memory = SettingName("memory"))]
     Part {
         /// The feature that needs it.
         what: String,
         /// The budget, readable.
         budget: String,
         /// The alternative.
-        instead: &'static str,
+        instead: String,
     },
     /// A trace of memory takes more memory than allowed, packed as it is.
-    #[error("the trace of {pages} pages so far takes more than the {mebibytes} MiB of memory allowed: raise --memory")]
+    #[error("the trace of {pages} pages so far takes more than the {mebibytes} MiB of memory allowed: raise {memory}", memory = SettingName("memory"))]
     MemoryTrace {
         /// Distinct pages met so far.
         pages: u32,
@@ -232,10 +247,10 @@ impl SimError {
         what: impl Into<String>,
         distinct: u32,
         memory_bytes: u64,
-        instead: &'static str,
+        instead: impl Into<String>,
     ) -> SimError {
         let budget = format!("{} MiB", memory_bytes >> 20);
-        SimError::OverBudget { what: what.into(), distinct: distinct.into(), budget, instead }
+        SimError::OverBudget { what: what.into(), distinct: distinct.into(), budget, instead: instead.into() }
     }
 
     /// [`SimError::Scheme`] of a policy at a size.

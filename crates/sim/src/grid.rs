@@ -4,6 +4,7 @@
 //! many caches exist at a time as there are cores, and each stays in the processor's cache. A stream is read once and
 //! every window goes to all cells.
 
+use hotset_core::setting::SettingName;
 use std::sync::Arc;
 
 use hotset_core::host::room::Room;
@@ -203,7 +204,7 @@ fn check_stream(stream: &Stream, plan: &Plan, options: &ClockOptions) -> Result<
     }
     if options.store.is_some() {
         let what = "on a disk one application may get ahead of another by any length of the trace";
-        return Err(stream.refuse_part(what, "or leave --store out"));
+        return Err(stream.refuse_part(what, format!("or leave {} out", SettingName("store"))));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What may go wrong, as sentences.
 
+use hotset_core::setting::SettingName;
 use std::io;
 use std::path::PathBuf;
 
@@ -43,8 +44,8 @@ pub enum SteerError {
     Block(u64),
     /// No block is left for the policy.
     #[error(
-        "{} of memory hold no {least} blocks of {}: give more memory, or smaller blocks with --block",
-        Value::Size(*.memory), Value::Size(*.block)
+        "{} of memory hold no {least} blocks of {}: give more memory, or smaller blocks with {}",
+        Value::Size(*.memory), Value::Size(*.block), SettingName("block")
     )]
     TooSmall {
         /// Bytes for the policy.
@@ -55,7 +56,7 @@ pub enum SteerError {
         least: u32,
     },
     /// Nothing bounds the memory.
-    #[error("{cgroup} has no limit of memory: say with --memory how much its files may take")]
+    #[error("{cgroup} has no limit of memory: say with {memory} how much its files may take", memory = SettingName("memory"))]
     Unlimited {
         /// The control group.
         cgroup: PathBuf,

@@ -10,11 +10,11 @@ pub const BLOCK_BYTES: u32 = 4096;
 pub enum Addressing {
     /// A byte offset in a file or on a device; `length` is bytes. Blocks are cut from the range.
     Bytes {
-        /// The trace's own block size, when it has one (`arc`: 512); the default of `--block`.
+        /// The trace's own block size, when it has one (`arc`: 512); the default of the setting `block`.
         unit: Option<u32>,
     },
-    /// An object's id; `length` is the object's size, 0 if unknown. An object is one block unless `--block` gives a
-    /// size.
+    /// An object's id; `length` is the object's size, 0 if unknown. An object is one block unless the setting
+    /// `block` gives a size.
     Objects,
 }
 
@@ -29,8 +29,8 @@ pub struct Meta {
     pub has_time: bool,
     /// True if reads and writes are distinguished; otherwise everything counts as a read.
     pub has_ops: bool,
-    /// The share of the objects or blocks of a larger trace that this one has, if it is a sample (`hotset import
-    /// --sample`). Above 0 and below 1.
+    /// The share of the objects or blocks of a larger trace that this one has, if it is a sample (the setting
+    /// `sample` of `hotset import`). Above 0 and below 1.
     pub sample: Option<f64>,
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// Bytes of a file that are read at most: far beyond any use, and little memory.
 const LIMIT: u64 = 64 << 20;
 
-/// The fields of a row of `hotset curve` or `simulate --json` that are read.
+/// The fields of a row of `hotset curve` or `simulate` that are read.
 #[derive(Deserialize)]
 struct Row {
     trace: String,
@@ -50,8 +50,8 @@ pub fn read(file: &str, policy: &PolicySpec, block_bytes: Option<u64>, apps: &mu
         }
         let row: Row = serde_json::from_str(&line).map_err(|error| {
             SpecError::new(format!(
-                "profile: {file}, line {number}: found no row of results ({error}): expected JSON Lines as `hotset curve --json` or \
-                 `hotset simulate --json` writes them"
+                "profile: {file}, line {number}: found no row of results ({error}): expected JSON Lines as `hotset curve` or \
+                 `hotset simulate` writes them"
             ))
         })?;
         if !is_of(&row.policy, policy) {

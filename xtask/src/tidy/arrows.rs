@@ -14,9 +14,9 @@ use xtask::SourceFile;
 
 /// The folders of the core, each above all that it may use: cutting, scoring and allocating do not know policies.
 /// The root has only macros, which all may use.
-const CORE: [&str; 17] = [
-    "lib", "words", "random", "request", "counters", "spec", "classify", "view", "policy", "storage", "host", "parts",
-    "allocate", "families", "policies", "schemes", "registry",
+const CORE: [&str; 18] = [
+    "lib", "setting", "words", "random", "request", "counters", "spec", "classify", "view", "policy", "storage",
+    "host", "parts", "allocate", "families", "policies", "schemes", "registry",
 ];
 
 /// The uses of other folders and files by one crate: by user and used, the first place.

@@ -7,6 +7,7 @@ mod links;
 mod names;
 mod policies;
 mod seam;
+mod settings;
 mod text;
 mod words;
 
@@ -51,6 +52,7 @@ pub fn run(root: &Path, ratchet: bool) -> Result<()> {
         findings.extend(text::check(file, &places));
         if file.is_rust() {
             findings.extend(code::check(&file.path, file.text())?);
+            findings.extend(settings::check(&file.path, file.text()));
         }
     }
     if findings.is_empty() {

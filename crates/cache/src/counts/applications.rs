@@ -1,6 +1,6 @@
 //! The applications that the cache has met, by number and by name.
 //!
-//! Their number is unbounded: with `--app-by pid` each process is one. So those that have ended are folded into one
+//! Their number is unbounded: with `app_by=pid` each process is one. So those that have ended are folded into one
 //! entry of the counts, and their numbers are reused. A new application that finds [`MOST`] others shares the name
 //! [`OTHERS`].
 

@@ -19,6 +19,7 @@ mod levels;
 mod pool;
 mod record;
 
+use hotset_core::setting::SettingName;
 use std::io;
 use std::path::Path;
 
@@ -170,7 +171,7 @@ pub enum TierError {
     #[error("its index cannot be read or written: {0}")]
     Index(#[source] io::Error),
     /// The disk is too small.
-    #[error("{wanted} more are needed there, and the disk has {free} free: give --ssd-size less")]
+    #[error("{wanted} more are needed there, and the disk has {free} free: give {size} less", size = SettingName("ssd_size"))]
     NoRoom {
         /// Bytes that are missing.
         wanted: Value,

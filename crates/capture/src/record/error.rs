@@ -1,5 +1,6 @@
 //! Errors of recordings.
 
+use hotset_core::setting::SettingName;
 use std::{io, path::PathBuf, process::ExitStatus};
 
 use hotset_trace::TraceError;
@@ -17,7 +18,7 @@ pub enum RecordError {
         name: PathBuf,
     },
     /// The kernel does not let itself be asked.
-    #[error("{0}; --via strace needs no such rights, but must start the program itself")]
+    #[error("{0}; {via} needs no such rights, but must start the program itself", via = SettingName("via").of("strace"))]
     NoBpf(#[source] hotset_feed::Error),
     /// The process does not exist.
     #[error("cannot record process {process}: no process has this number")]

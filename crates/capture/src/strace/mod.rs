@@ -24,7 +24,7 @@ const HEAD_BYTES: usize = 64 * 1024;
 /// The format, for [`hotset_trace::open`].
 pub const FORMAT: Format = Format {
     name: "strace",
-    summary: "log of strace -f -ttt -y -s 0 (flags: hotset record --help)",
+    summary: "log of strace -f -ttt -y -s 0 (flags: see hotset record)",
     example: "2175  1795225737.640461 read(4</home/user/scene.blend>, \"\"..., 4096) = 4096",
     sample:
         b"7  1.000001 openat(AT_FDCWD</>, \"/a\", O_RDWR) = 3</a>\n\

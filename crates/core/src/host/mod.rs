@@ -28,7 +28,7 @@ pub enum Refusal {
     },
     /// It requires measurements of the applications before the cache is built.
     #[error(
-        "{policy} requires measurements of each application alone, which a live cache cannot make; set profile=none to learn while running, or profile=FILE with the output of `hotset curve --json`"
+        "{policy} requires measurements of each application alone, which a live cache cannot make; set profile=none to learn while running, or profile=FILE with the JSON of `hotset curve`"
     )]
     Profiling {
         /// The spec.

@@ -126,7 +126,7 @@ impl Policy for Auto {
                 key: "value",
                 kind: ParamKind::Word(values::WORDS),
                 default: values::KNOWN,
-                doc: "value of a hit: 1, the bytes of its block, or the seconds that it saves storage; known: seconds if the storage is known (simulate --store), else hits",
+                doc: "value of a hit: 1, the bytes of its block, or the seconds that it saves storage; known: seconds if the storage is known, else hits",
             },
             Param {
                 key: "look",

@@ -18,7 +18,7 @@
 //! Deviations: PostgreSQL knows from its plan what is a scan, and how large the table is; here a run of references to
 //! blocks of one file in order is taken for a scan when it has gone through `scan` of the cache, a quarter, for as many
 //! files as were referenced last, 256. A use by a scan counts once, as a scan looks at a page once and not at each
-//! piece of it. A ring of 32 blocks is one of 256 KB where blocks have 8 KB (`--block 8K`). Rings for bulk writes and
+//! piece of it. A ring of 32 blocks is one of 256 KB where blocks have 8 KB (`block=8K`). Rings for bulk writes and
 //! for VACUUM are not distinguished in a trace. No buffer is pinned while another is looked for.
 //!
 //! Cost: a hit reads a word and writes a byte; a miss looks at as many buffers as were used since, amortised O(1) over

@@ -44,7 +44,7 @@ impl Filter for ByClass {
                 key: "class",
                 kind: ParamKind::Class,
                 default: "output",
-                doc: "the class that goes past: one of --classes, or output, config, texture, inode, directory, large, executable, datafile",
+                doc: "the class that goes past: one of the classes given, or output, config, texture, inode, directory, large, executable, datafile",
             },
         ],
         needs: Needs::EVERYTHING,

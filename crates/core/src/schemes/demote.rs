@@ -5,7 +5,7 @@
 //! With admit=reused only those are sent down that hit since they came from storage, so that an array on an SSD is not
 //! worn out by what is read once. With levels=inclusive a block that the client reads stays in the array as well, which
 //! is informed of the read, and is not sent down again as long as it is there: less space, fewer transfers. These steps
-//! are run on memory and a disk by `hotset mount --ssd`.
+//! are run on memory and a disk by `hotset mount`.
 //!
 //! Paper: Wong, Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
 //!

@@ -1,6 +1,7 @@
 //! A cache in parts, each with a separate size, block size and LRU list; the class of a block says which part it
 //! is in. The body of [`attribute`](super::attribute) and [`unix`](super::unix).
 
+use crate::setting::SettingName;
 use std::marker::PhantomData;
 
 use crate::classify::{Class, Rules};
@@ -74,7 +75,8 @@ pub struct Parted<S> {
 pub(super) fn total_bytes(args: &Args, name: &str, capacity: u32) -> Result<u64, SpecError> {
     let block = args.block_bytes().ok_or_else(|| {
         SpecError::new(format!(
-            "{name} divides a cache by bytes, but blocks of this trace have no size in bytes: give --block"
+            "{name} divides a cache by bytes, but blocks of this trace have no size in bytes: give {}",
+            SettingName("block")
         ))
     })?;
     Ok(block * u64::from(capacity))

@@ -98,7 +98,7 @@ impl Divider for Promises {
                 key: "profile",
                 kind: ParamKind::WordOrFile(&["alone", "none"]),
                 default: "alone",
-                doc: "prior knowledge: the rates of each application alone (paper), none, or a file of `hotset curve` or `simulate --json`",
+                doc: "prior knowledge: the rates of each application alone (paper), none, or a file of JSON by `hotset curve` or `simulate`",
             },
             Param {
                 key: "points",

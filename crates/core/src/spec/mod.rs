@@ -13,7 +13,7 @@
 //!
 //! Numbers, sizes, percentages and times are [`Value`]s. White space may stand between any two of these.
 //! [`Spec`] is what was written, [`PolicySpec`](crate::policy::PolicySpec) what a table of policies
-//! makes of it, [`SizeSpec`] the grammar of `--size`.
+//! makes of it, [`SizeSpec`] the grammar of the setting `size`.
 
 mod error;
 mod parse;

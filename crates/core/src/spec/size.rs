@@ -1,4 +1,4 @@
-//! The grammar of `--size`: which cache sizes a grid has.
+//! The grammar of the setting `size`: which cache sizes a grid has.
 
 use std::collections::HashSet;
 use std::fmt;

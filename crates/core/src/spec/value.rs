@@ -51,7 +51,7 @@ impl Value {
             Ok(Value::Size(bytes)) => Ok(bytes),
             Ok(Value::Number(0.0)) => Ok(0),
             Ok(Value::Number(_)) => Err(format!(
-                "{text:?} has no unit: expected bytes such as 64M or 2G (only a simulation's --size takes 64 blocks or 10%)"
+                "{text:?} has no unit: expected bytes such as 64M or 2G (only a simulation takes sizes such as 64 blocks or 10%)"
             )),
             _ => Err(format!("{text:?} is not a size: expected bytes, such as 512M or 2G")),
         }

@@ -35,7 +35,7 @@ pub struct StorageModel {
 /// A kind of storage model.
 #[derive(Debug)]
 pub struct StorageKind {
-    /// Its name in `--store`.
+    /// Its name in the setting `store`.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,

@@ -196,7 +196,7 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut Ra
 fn unheard(event: &str, error: &ProgramError) -> String {
     match error {
         ProgramError::SyscallError(call) if call.io_error.kind() == io::ErrorKind::NotFound => {
-            format!("it does not have the event {event}; Linux 6.12 and newer do: leave out --page-cache")
+            format!("it does not have the event {event}; Linux 6.12 and newer do: record without the page cache")
         }
         _ => format!("the event {event}: {error}"),
     }
@@ -214,7 +214,7 @@ mod tests {
             let (call, io_error) = ("bpf_raw_tracepoint_open", io::Error::from(kind));
             unheard("mm_filemap_fault", &ProgramError::SyscallError(SyscallError { call, io_error }))
         };
-        assert!(refused(io::ErrorKind::NotFound).contains("leave out --page-cache"));
+        assert!(refused(io::ErrorKind::NotFound).contains("record without the page cache"));
         assert!(!refused(io::ErrorKind::PermissionDenied).contains("--page-cache"));
     }
 }

@@ -117,7 +117,7 @@ fn of_store(out: &mut String, (asked, moved): &(Hedged, Moved)) {
         line(out, &format!("store_{name}_total"), None, value);
     }
     let name = "store_held_back_seconds_total";
-    metric(out, name, "counter", "For so long reads and writes have waited for --bandwidth, all together");
+    metric(out, name, "counter", "Seconds that reads and writes waited for the bandwidth limit, in sum");
     line(out, name, None, moved.held_back.as_secs_f64());
 }
 

@@ -1,9 +1,9 @@
 //! Reports: one HTML page with its script, style and data, which opens from disk and makes no network request.
 //!
-//! The page is built from `dashboard/` and committed, so that a build needs no Node; `cargo xtask dashboard --check`
-//! builds it again and compares. The data is JSON in an element that a browser does not execute, with `<`, `>` and `&`
-//! escaped, so that no name in a trace can end it. The same command gives the same page, byte for byte, so the page
-//! does not contain the time of the run.
+//! The page is built from `dashboard/` and committed, so that a build needs no Node. The check of `cargo xtask
+//! dashboard` builds it again and compares. The data is JSON in an element that a browser does not execute, with `<`,
+//! `>` and `&` escaped, so that no name in a trace can end it. The same command gives the same page, byte for byte, so
+//! the page does not contain the time of the run.
 
 mod trace_file;
 
@@ -34,9 +34,9 @@ const VERSION: u32 = 1;
 /// The content of a page made by `simulate`, `curve` or `experiment`.
 #[derive(Serialize)]
 pub struct Rows<'a, R: Serialize> {
-    /// The rows, as `--json` writes them.
+    /// The rows, as JSON files have them.
     pub rows: &'a [R],
-    /// What happened in one stretch of time after another, as `--series` writes it.
+    /// What happened in one stretch of time after another, as JSON files have it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub series: &'a [SeriesRow],
     /// The options with which other commands read the trace as this one did.

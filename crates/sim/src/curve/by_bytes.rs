@@ -1,6 +1,7 @@
 //! Curves over bytes, for objects of many sizes.
 
 use hotset_core::policy::PolicySpec;
+use hotset_core::setting::SettingName;
 use hotset_trace::{Trace, TraceError, TraceReader};
 
 use super::bytes::{ByteCurves, ByteLine, BytePoint, Weights, bounds, expected_error, is_lru, is_of_one_pass, lru};
@@ -49,7 +50,8 @@ impl Curves {
         let references = match &prepared {
             Prepared::Held(references) => references,
             Prepared::Stream(stream) => {
-                return Err(stream.refuse("a curve over bytes", "or estimate it with --sample 0.01"));
+                return Err(stream
+                    .refuse("a curve over bytes", format!("or estimate it with {}", SettingName("sample").of(0.01))));
             }
         };
         if references.mean_bytes().is_none() {

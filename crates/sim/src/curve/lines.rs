@@ -1,6 +1,7 @@
 //! Curves of several policies over one trace, each by the quickest way that gives it exactly.
 
 use hotset_core::policy::{OnePass, PolicySpec};
+use hotset_core::setting::SettingName;
 use hotset_core::spec::{SpecError, Value};
 use hotset_trace::{Trace, TraceError};
 
@@ -118,7 +119,7 @@ impl Curves {
         }
     }
 
-    /// The same from text, as `--policy` has it.
+    /// The same from text, as the setting `policy` has it.
     pub fn parse(policies: &str) -> Result<Curves, SpecError> {
         Ok(Curves::new(PolicySpec::parse_list(policies)?))
     }
@@ -195,7 +196,8 @@ impl Curves {
             let references = match &prepared {
                 Prepared::Held(references) => references,
                 Prepared::Stream(stream) => {
-                    return Err(stream.refuse("an exact curve", "or estimate it with --sample-size 10000"));
+                    let sample = SettingName("sample_size").of(10_000);
+                    return Err(stream.refuse("an exact curve", format!("or estimate it with {sample}")));
                 }
             };
             let line = match one_pass(policy, references, block_bytes)? {

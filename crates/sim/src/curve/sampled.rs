@@ -5,6 +5,7 @@
 //! optimization using miniature simulations", USENIX ATC 2017). Requests for a range of a file are cut down to runs of
 //! blocks that are in the sample.
 
+use hotset_core::setting::SettingName;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -113,8 +114,10 @@ impl<R: TraceReader> Sampled<R> {
         if points < 0.1 {
             return String::new();
         }
-        let remedy =
-            if points < UNBALANCED { "" } else { "; use curve --sample, which corrects this, or another seed" };
+        let remedy = match points < UNBALANCED {
+            true => String::new(),
+            false => format!("; use curve {}, which corrects this, or another seed", SettingName("sample")),
+        };
         format!(
             "; a replay may be off by up to {points:.1} points more, because the sample has {share:.2} times the \
              references of an average one{remedy}"

@@ -1,6 +1,7 @@
 //! The settings of a replay on a clock, and its results.
 
 use hotset_core::policy::{PartRoom, Worth};
+use hotset_core::setting::SettingName;
 use hotset_core::spec::Value;
 use hotset_core::storage::StorageModel;
 
@@ -22,11 +23,11 @@ impl ClockOptions {
     }
 
     /// The option of the command that asks for it.
-    pub(crate) fn asked_by(&self) -> &'static str {
+    pub(crate) fn asked_by(&self) -> SettingName {
         match self {
-            ClockOptions { store: Some(_), .. } => "--store",
-            ClockOptions { every: Some(_), .. } => "--series",
-            _ => "--costs",
+            ClockOptions { store: Some(_), .. } => SettingName("store"),
+            ClockOptions { every: Some(_), .. } => SettingName("series"),
+            _ => SettingName("costs"),
         }
     }
 }

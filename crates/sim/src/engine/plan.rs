@@ -2,6 +2,7 @@
 
 use hotset_core::host::room;
 use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Requirements, Run, Setup};
+use hotset_core::setting::SettingName;
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 
@@ -119,15 +120,16 @@ pub(crate) fn check(plan: &Plan, options: &ClockOptions, trace: &Trace) -> Resul
 /// Refuses what makes no sense, or is not known, where a cache is measured in bytes of objects.
 pub(crate) fn check_in_bytes(plan: &Plan, options: &ClockOptions) -> Result<(), SimError> {
     let requirements = plan.requirements()?;
+    let clock = format!("{} and {} count blocks", SettingName("store"), SettingName("series"));
     let wrong = [
         (plan.is_offline(), "the next use alone does not say which of two objects of different sizes should leave"),
         (requirements.view != View::default(), "it divides the cache by kinds of data"),
         (requirements.profiling.is_some(), "it measures applications by blocks"),
         (requirements.reads_ahead, "objects have no neighbours to read ahead"),
-        (options.is_asked(), "--store and --series count blocks"),
+        (options.is_asked(), &clock),
     ];
     match wrong.into_iter().find(|(is_so, _)| *is_so) {
-        Some((_, why)) => Err(SimError::InBytes { policy: plan.entry.info.name.to_owned(), why }),
+        Some((_, why)) => Err(SimError::InBytes { policy: plan.entry.info.name.to_owned(), why: why.to_owned() }),
         None => Ok(()),
     }
 }

@@ -13,6 +13,7 @@
 
 use hashbrown::HashMap;
 use hotset_core::request::{FLAG_CONTINUED, FLAG_EXPIRED, FLAG_UNCOUNTED, Op, Request};
+use hotset_core::setting::SettingName;
 use hotset_core::words::grouped;
 use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
 use serde::{Deserialize, Serialize};
@@ -129,8 +130,10 @@ impl<R: TraceReader> TraceReader for Expiring<R> {
         let mut remarks = self.reader.remarks();
         if self.has_ttls && self.ttl.apply() {
             let expired = grouped(self.expired);
-            remarks
-                .push(format!("objects expire: {expired} references find an end of life (--ttl ignore keeps objects)"));
+            remarks.push(format!(
+                "objects expire: {expired} references find an end of life ({} keeps objects)",
+                SettingName("ttl").of("ignore")
+            ));
         }
         remarks
     }

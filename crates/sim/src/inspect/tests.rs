@@ -207,5 +207,5 @@ fn rankings_are_what_was_asked_for() {
     same(ranked(BYTES, By::Class, 9), told(1, &[("datafile", 10)]));
     same(ranked(Addressing::Objects, By::Object, 1), told(2, &[("0", 3)]));
     let refused = ranked(BYTES, By::Object, 1).unwrap_err().to_string();
-    assert!(refused.starts_with("--by object: the trace has offsets in files"), "{refused}");
+    assert!(refused.starts_with("`by=object`: the trace has offsets in files"), "{refused}");
 }

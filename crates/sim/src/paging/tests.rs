@@ -194,5 +194,5 @@ fn writes_are_carried_to_the_eviction() {
 fn a_trace_beyond_the_memory_allowed_is_refused() {
     let runs = phases(100_000).into_iter().map(|page| once(page.into())).collect();
     let error = hold(&mut Made { runs, events: Vec::new(), given: 0 }, 1000, &Silent).unwrap_err();
-    assert!(error.to_string().contains("raise --memory"), "{error}");
+    assert!(error.to_string().contains("raise `memory`"), "{error}");
 }

@@ -49,12 +49,16 @@ impl Stream {
     }
 
     /// The error for something that a part of the trace does not tell.
-    pub(crate) fn refuse_part(&self, what: impl Into<String>, instead: &'static str) -> SimError {
-        SimError::Part { what: what.into(), budget: format!("{} MiB", self.memory_bytes >> 20), instead }
+    pub(crate) fn refuse_part(&self, what: impl Into<String>, instead: impl Into<String>) -> SimError {
+        SimError::Part {
+            what: what.into(),
+            budget: format!("{} MiB", self.memory_bytes >> 20),
+            instead: instead.into(),
+        }
     }
 
     /// The error for something that needs every block numbered.
-    pub fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
+    pub fn refuse(&self, what: impl Into<String>, instead: impl Into<String>) -> SimError {
         SimError::over_budget(what, self.begun.distinct(), self.memory_bytes, instead)
     }
 }

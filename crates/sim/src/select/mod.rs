@@ -109,7 +109,7 @@ impl Selection {
             let what = "the options for choosing requests";
             return match self.is_everything() {
                 true => Ok(trace),
-                false => Err(SimError::NotOfMemory { trace: name.to_owned(), what }),
+                false => Err(SimError::NotOfMemory { trace: name.to_owned(), what: what.to_owned() }),
             };
         }
         let chosen = || {

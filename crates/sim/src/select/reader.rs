@@ -1,6 +1,7 @@
 //! A trace of which only a selection is read.
 
 use hotset_core::request::{FLAG_CONTINUED, FLAG_UNCOUNTED, Op, Request};
+use hotset_core::setting::SettingName;
 use hotset_core::view::{Cutting, Maps};
 use hotset_trace::{Batch, Meta, Tables, TraceError, TraceReader};
 
@@ -253,9 +254,10 @@ fn remark(maps: Maps, bytes: u64) -> Option<String> {
     }
     is_told.then(|| {
         format!(
-            "mappings of {}{} are left out, since nothing tells what was touched of them (--maps all counts each as a read of its whole range)",
+            "mappings of {}{} are left out, since nothing tells what was touched of them ({} counts each as a read of its whole range)",
             bytes >> (10 * unit),
-            UNITS[unit]
+            UNITS[unit],
+            SettingName("maps").of("all")
         )
     })
 }

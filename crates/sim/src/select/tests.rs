@@ -248,7 +248,7 @@ fn what_cannot_be_chosen_is_refused_and_what_matches_nothing_is_told() {
     assert!(remarks(&only("app=gcc"), Maps::All)[0].contains("no application"));
     // 34 mappings of a block, 4 of three and one more.
     let told = &remarks(&Selection::default(), Maps::Auto)[0];
-    assert!(told.starts_with("mappings of 184K are left out") && told.contains("--maps all"), "{told}");
+    assert!(told.starts_with("mappings of 184K are left out") && told.contains("`maps=all`"), "{told}");
     assert!(remarks(&only("ops=read"), Maps::Auto).is_empty());
     assert!(
         remarks(&Selection::default(), Maps::None).is_empty() && remarks(&Selection::default(), Maps::All).is_empty()

@@ -39,13 +39,13 @@ impl Sweep {
     ) -> Result<Driven, SimError> {
         let mut trace = self.selection.open(name, open, &self.options)?;
         if trace.reader.memory().is_some() {
-            return Err(SimError::NotOfMemory { trace: name.to_owned(), what: WHO });
+            return Err(SimError::NotOfMemory { trace: name.to_owned(), what: WHO.to_owned() });
         }
         let meta = trace.meta().clone();
         let block_bytes = self.options.block_bytes(&meta);
         if self.is_in_bytes(block_bytes) {
             let why = "it has keys and no sizes";
-            return Err(SimError::InBytes { policy: WHO.to_owned(), why });
+            return Err(SimError::InBytes { policy: WHO.to_owned(), why: why.to_owned() });
         }
         let options = Options { keep_requests: false, keep_times: false, keep_sizes: false, ..self.options.clone() };
         let prepared = {

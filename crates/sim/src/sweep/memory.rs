@@ -22,7 +22,7 @@ impl Sweep {
         let memory = trace.reader.memory().expect("the caller asked for it before");
         let told = memory.memory_meta();
         if let Some(clock) = &self.clock {
-            return Err(SimError::NotOfMemory { trace: name.to_owned(), what: clock.asked_by() });
+            return Err(SimError::NotOfMemory { trace: name.to_owned(), what: clock.asked_by().to_string() });
         }
         if self.options.block.is_some_and(|block| block != BlockSize::Bytes(told.page_bytes.into())) {
             return Err(SimError::CutPages { trace: name.to_owned(), page_bytes: told.page_bytes });

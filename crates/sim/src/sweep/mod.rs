@@ -28,7 +28,7 @@ pub use driven::Driven;
 /// Default sizes, each of at least one block.
 pub const SIZES: &str = "2%,5%,10%,20%,40%,80%";
 
-/// The sizes of a text as `--size` has it, or [`SIZES`].
+/// The sizes of a text as the setting `size` has it, or [`SIZES`].
 pub fn sizes(text: Option<&str>) -> Result<SizeSpec, SpecError> {
     match text {
         Some(text) => SizeSpec::parse(text),
@@ -110,7 +110,7 @@ impl Sweep {
         }
     }
 
-    /// The same from text, as `--policy` and `--size` have it.
+    /// The same from text, as the settings `policy` and `size` have it.
     pub fn parse(policies: &str, sizes: &str) -> Result<Sweep, SpecError> {
         Ok(Sweep::new(PolicySpec::parse_list(policies)?, SizeSpec::parse(sizes)?))
     }

@@ -29,6 +29,7 @@ mod vscsi;
 mod webcachesim;
 mod wikimedia;
 
+use hotset_core::setting::SettingName;
 use std::path::{Path, PathBuf};
 
 use crate::{
@@ -312,14 +313,14 @@ fn rivals<'a>(head: &Head, formats: &'a [Format], best: Confidence) -> Vec<&'a F
 fn ambiguous(head: &Head, rivals: &[&Format]) -> String {
     let line = head.lines(1).next().unwrap_or_default();
     let named: Vec<String> =
-        rivals.iter().map(|format| format!("--format {} ({})", format.name, format.summary)).collect();
+        rivals.iter().map(|format| format!("{} ({})", SettingName("format").of(format.name), format.summary)).collect();
     let columns = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
     let rest = ",_".repeat(columns.saturating_sub(3));
     format!(
-        "numbers such as {} do not tell what they are; expected the format to be named: {}, or the columns: --columns \
-         time,id,size{rest}",
+        "numbers such as {} do not tell what they are; expected the format to be named: {}, or the columns: {}",
         quote(line),
-        named.join(", ")
+        named.join(", "),
+        SettingName("columns").of(format_args!("time,id,size{rest}"))
     )
 }
 
@@ -359,7 +360,10 @@ fn unrecognised(head: &Head, compression: Compression) -> String {
         Some(line) => format!("text that begins with {}", quote(line)),
         None => format!("binary data that begins with {}", quote(&head.bytes[..head.bytes.len().min(16)])),
     };
-    format!("no known format fits: found {packed}{seen}; expected a trace, or its format named with --format")
+    format!(
+        "no known format fits: found {packed}{seen}; expected a trace, or its format named with {}",
+        SettingName("format")
+    )
 }
 
 /// A file's name in lower case, without folder and compression.

@@ -29,7 +29,7 @@ fn examples_of_text_formats_are_recognised() {
     for format in BUILTIN.iter().filter(|format| format.sample.is_ascii() && !["csv", "pgt"].contains(&format.name)) {
         if std::str::from_utf8(format.sample).is_ok_and(|text| text.contains('\n')) {
             if OF_INTEGERS.contains(&format.name) {
-                assert!(recognised(format.example.as_bytes()).is_err_and(|error| error.contains("--format")));
+                assert!(recognised(format.example.as_bytes()).is_err_and(|error| error.contains("`format=")));
                 continue;
             }
             assert_eq!(recognised(format.example.as_bytes()), Ok(expected(format.name)), "{}", format.example);
@@ -51,7 +51,7 @@ fn what_no_format_fits_is_described() {
     assert_eq!(
         recognised(b"Dear reader,\nhello\n"),
         Err("t: no known format fits: found text that begins with `Dear reader,`; expected a trace, or its format named with \
-             --format"
+             `format`"
             .to_owned())
     );
     let binary = recognised(&[0xff, 1, 2]).unwrap_err();
@@ -120,8 +120,8 @@ fn bare_integers_are_told_apart_by_what_columns_do() {
 
     let refused = |text: &str, formats: &[&str]| {
         let error = recognised(text.as_bytes()).unwrap_err();
-        assert!(formats.iter().all(|format| error.contains(&format!("--format {format} "))), "{error}");
-        assert!(error.contains("--columns time,id,size"), "{error}");
+        assert!(formats.iter().all(|format| error.contains(&format!("`format={format}` "))), "{error}");
+        assert!(error.contains("`columns=time,id,size"), "{error}");
     };
     let both: String = (0..40u64).map(|n| format!("{n} {} 1 {n}\n", 1000 + n)).collect();
     refused(&both, &["arc", "webcachesim"]);

@@ -2,6 +2,7 @@
 //! time is in seconds, the size in bytes; features are not used. Requests are reads.
 
 use hotset_core::request::Request;
+use hotset_core::setting::SettingName;
 
 use super::{Confidence, Format, Head, integers::Columns};
 use crate::{
@@ -45,10 +46,8 @@ impl LineFormat for WebCacheSim {
         let mut words = Words::new(line);
         let time = words.next().unwrap_or_default();
         let time = parse_time(time).ok_or_else(|| {
-            unexpected(
-                time,
-                "the time in seconds, below 2^64 nanoseconds (--columns time_us,id,size names another unit)",
-            )
+            let other = SettingName("columns").of("time_us,id,size");
+            unexpected(time, &format!("the time in seconds, below 2^64 nanoseconds ({other} names another unit)"))
         })?;
         let id = words.next().unwrap_or_default();
         let offset = of_id(id)?;

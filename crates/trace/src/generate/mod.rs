@@ -19,7 +19,7 @@ use hotset_core::{
 
 use crate::{Addressing, Batch, FileInfo, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS};
 
-/// Every kind of trace, in the order of `hotset generate --help`.
+/// Every kind of trace, in the order in which `hotset generate` lists them.
 pub const KINDS: &[GeneratorKind] =
     &[zipf::KIND, uniform::KIND, looping::KIND, scan::KIND, zigzag::KIND, mixed::KIND, render::KIND];
 

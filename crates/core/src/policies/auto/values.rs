@@ -10,6 +10,7 @@
 use super::curves::Saved;
 use super::memory::Known;
 use crate::policy::{Reference, Setup, Slot};
+use crate::setting::SettingName;
 use crate::spec::SpecError;
 
 /// What hits are worth: seconds where storage is known, else hits;
@@ -35,9 +36,10 @@ impl Values {
     pub(super) fn new(setup: &Setup) -> Result<Values, SpecError> {
         let word = setup.args.word("value");
         if word == SECONDS && !setup.costs {
-            return Err(SpecError::new(
-                "auto(value=seconds) goes by what storage takes for each miss, of which nothing is known here: simulate with --store, or give value=hits",
-            ));
+            return Err(SpecError::new(format!(
+                "auto(value=seconds) goes by what storage takes for each miss, of which nothing is known here: simulate with {}, or give value=hits",
+                SettingName("store")
+            )));
         }
         let are_by_time = setup.costs && [KNOWN, SECONDS].contains(&word);
         let bytes = (setup.weighs && word != BYTES).then(|| vec![1; setup.slots as usize]);

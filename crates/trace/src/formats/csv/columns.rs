@@ -8,6 +8,7 @@ use crate::{
     Addressing,
     runner::{quote, text},
 };
+use hotset_core::setting::SettingName;
 
 /// What keeps the fields of a line apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +132,10 @@ impl Columns {
                 _ => {
                     return Err(format!(
                         "columns `{}` and `{}` would tell the same, and may differ; accept the loss of one with \
-                         --ignore-columns {}",
-                        names[before], names[at], names[at]
+                         {}",
+                        names[before],
+                        names[at],
+                        SettingName("ignore_columns").of(&names[at])
                     ));
                 }
             }
@@ -205,7 +208,7 @@ pub(super) fn is_header(line: &[u8], separator: Separator) -> bool {
 fn remark_of_unknown(unknown: &[&str]) -> Option<String> {
     let unknown: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
     let (noun, verb) = if unknown.len() == 1 { ("column", "is") } else { ("columns", "are") };
-    let known = "--columns gives others of the known names";
+    let known = format!("{} gives others of the known names", SettingName("columns"));
     (!unknown.is_empty()).then(|| format!("{noun} {} {verb} not known and not used; {known}", unknown.join(", ")))
 }
 
@@ -231,7 +234,7 @@ mod tests {
         assert_eq!(columns.separator, Separator::Byte(b';'));
         assert_eq!(columns.roles, [Role::Time { digits: 6 }, Role::Id, Role::Length { unit: 1 }, Role::Ignored]);
         assert_eq!(columns.addressing, Addressing::Objects);
-        let remark = "column `whatever` is not known and not used; --columns gives others of the known names";
+        let remark = "column `whatever` is not known and not used; `columns` gives others of the known names";
         assert_eq!(columns.remarks, [remark]);
         assert_eq!(of_header(b"time,key,value_size,_").unwrap().remarks, [""; 0]);
         assert_eq!(of_header(b"time key size").map(|columns| columns.roles.len()), Ok(3));

@@ -2,6 +2,7 @@
 //! key-value caches of language models, where a request reads the blocks `hash_ids`.
 
 use hotset_core::request::{FLAG_CONTINUED, Request};
+use hotset_core::setting::SettingName;
 use serde_json::{Map, Value};
 
 use super::{
@@ -67,9 +68,11 @@ pub(super) fn open(mut input: Input, options: &OpenOptions) -> Opened {
     let path = input.path().to_owned();
     let refused = |message: String| TraceError::new(&path, Place::Line(1), message);
     if options.separator.is_some() || options.header.is_some() {
-        return Err(refused(
-            "JSON objects have no separator and no header; leave out --separator and --header".to_owned(),
-        ));
+        return Err(refused(format!(
+            "JSON objects have no separator and no header; leave out {} and {}",
+            SettingName("separator"),
+            SettingName("header")
+        )));
     }
     let object = object_of(&first).map_err(|message| refused(message.into()))?;
     let names: Vec<String> = object.keys().cloned().collect();
@@ -92,7 +95,8 @@ fn of_user(columns: &str, keys: &[String], ignored: &[String]) -> Result<Columns
     match columns.roles.len() == keys.len() {
         true => Ok(columns),
         false => Err(format!(
-            "--columns names {} columns; expected {}, one for each key of the first object: {}",
+            "{} names {} columns; expected {}, one for each key of the first object: {}",
+            SettingName("columns"),
             columns.roles.len(),
             keys.len(),
             keys.join(",")

@@ -15,6 +15,7 @@ mod readings;
 mod roles;
 
 use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
+use hotset_core::setting::SettingName;
 use memchr::memchr;
 
 use self::{
@@ -51,7 +52,7 @@ pub(super) use presets::{
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
-    summary: "columns by header or --columns: time_s,pid,op,file,offset,bytes,filesize,kind or some of them",
+    summary: "columns by header or by choice: time_s,pid,op,file,offset,bytes,filesize,kind or some of them",
     example: "0.001337,2174,R,3,0,832,832,lib",
     sample: b"time_s,pid,op,file,offset,bytes,filesize,kind\n0.001,1,R,\"a,\"\"b\",0,832,832,lib\n\
         0.002,2,S,1,,-1,,\n7,2,W,3,18446744073709551615,0,9,scene\n",
@@ -401,18 +402,22 @@ fn repeat_of(count: u64) -> Result<u64, Malformed> {
 fn part_of_sector(length: u64) -> Malformed {
     format!(
         "found {length} bytes beside a sector; expected a multiple of 512 (lengths in sectors: name the column sectors \
-         or size:sectors with --columns)"
+         or size:sectors with {})",
+        SettingName("columns")
     )
     .into()
 }
 
 #[cold]
 fn unknown_op(word: &[u8]) -> Malformed {
-    let expected = match word {
-        b"0" | b"1" => "R or W (columns of 0 and 1 are named is_write or is_read, with --columns if need be)",
-        _ => "the operation, such as R, W, read or write",
-    };
-    unexpected(word, expected)
+    let columns = SettingName("columns");
+    match word {
+        b"0" | b"1" => unexpected(
+            word,
+            &format!("R or W (columns of 0 and 1 are named is_write or is_read, with {columns} if need be)"),
+        ),
+        _ => unexpected(word, "the operation, such as R, W, read or write"),
+    }
 }
 
 fn open(mut input: Input, options: &OpenOptions) -> Opened {
@@ -448,8 +453,9 @@ fn columns_of(first: &[u8], options: &OpenOptions) -> Result<(Columns, bool), St
             Ok((Columns::from_header(first, separator, &ignored)?, true))
         }
         None => Err(format!(
-            "found {}; expected a line of column names such as time,op,offset,size, or the names with --columns",
-            quote(first)
+            "found {}; expected a line of column names such as time,op,offset,size, or the names with {}",
+            quote(first),
+            SettingName("columns")
         )),
     }
 }

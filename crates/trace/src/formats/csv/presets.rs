@@ -25,7 +25,7 @@ use crate::{
 
 /// A layout of a table.
 pub(super) struct Layout {
-    /// Its columns, as `--columns` takes them; absent where the header names them.
+    /// Its columns, as the setting `columns` takes them; absent where the header names them.
     columns: Option<&'static str>,
     separator: Separator,
     /// The headers that it may begin with: names in lower case, without underscores and blanks.
@@ -67,7 +67,7 @@ const TENCENT_CBS: Layout = Layout {
     headers: &["timestamp,offset,size,iotype,volumeid"],
     remark: Some(
         "offsets and sizes count sectors of 512 bytes, as Tencent publishes them (a copy with offsets in bytes needs \
-         --columns time,offset,size:sectors,op:is_write,volume)",
+         the columns time,offset,size:sectors,op:is_write,volume)",
     ),
     ..COMMAS
 };

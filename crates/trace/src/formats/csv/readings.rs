@@ -1,7 +1,8 @@
 //! Columns that mean one thing in some traces and another thing in others. Such a header is refused with both readings,
-//! each as the `--columns` that chooses it.
+//! each as the setting `columns` that chooses it.
 
 use super::roles::{Role, plain_name, role, split_unit, squeezed};
+use hotset_core::setting::SettingName;
 
 /// Columns of a place that may have separate objects.
 const PLACES: [&str; 5] = ["host", "hostname", "namespace", "tenant", "tenantid"];
@@ -26,9 +27,10 @@ fn check_places(names: &[String], roles: &[Role]) -> Result<(), String> {
     let is_id = |role: &Role| matches!(role, Role::Id | Role::Name | Role::File);
     let shared = with(names, roles, |at, name| (at == place).then(|| format!("{name}:app")));
     let own = with(names, roles, |at, name| (at == place || is_id(&roles[at])).then(|| format!("{name}:part")));
+    let [shared, own] = [shared, own].map(|columns| SettingName("columns").of(columns));
     Err(format!(
-        "column `{0}` has two readings: equal names under two values of `{0}` are one object (--columns {shared}), or \
-         two objects (--columns {own})",
+        "column `{0}` has two readings: equal names under two values of `{0}` are one object ({shared}), or \
+         two objects ({own})",
         names[place]
     ))
 }
@@ -41,9 +43,10 @@ fn check_blocks(names: &[String], roles: &[Role]) -> Result<(), String> {
     let (false, Some(file), Some(id)) = (has_offset, file, id) else { return Ok(()) };
     let alone = with(names, roles, |at, name| (at == id).then(|| format!("{name}:number")));
     let both = with(names, roles, |at, name| (at == id || at == file).then(|| format!("{name}:part")));
+    let [alone, both] = [alone, both].map(|columns| SettingName("columns").of(columns));
     Err(format!(
-        "columns `{}` and `{id}` have two readings: `{id}` names an object alone (--columns {alone}), or within its `{}` \
-         (--columns {both})",
+        "columns `{}` and `{id}` have two readings: `{id}` names an object alone ({alone}), or within its `{}` \
+         ({both})",
         names[file],
         names[file],
         id = names[id]
@@ -60,9 +63,11 @@ fn check_sizes(names: &[String], roles: &[Role]) -> Result<(), String> {
     };
     let used = with(names, roles, |other, _| (other == at).then(|| "size".to_owned()));
     Err(format!(
-        "column `{0}` has two readings: it is the size of the object (--columns {used}), or of a part of it \
-         (--ignore-columns {0}: objects of one size)",
-        names[at]
+        "column `{0}` has two readings: it is the size of the object ({1}), or of a part of it \
+         ({2}: objects of one size)",
+        names[at],
+        SettingName("columns").of(used),
+        SettingName("ignore_columns").of(&names[at])
     ))
 }
 
@@ -78,27 +83,29 @@ pub(super) fn remedy(name: &str, candidates: &str) -> String {
             };
             if let Some((decimal, binary)) = factor {
                 return format!(
-                    "has two readings; choose the unit with --columns, as {front}:{binary} or {front}:{decimal} (bytes)"
+                    "has two readings; choose the unit with {}, as {front}:{binary} or {front}:{decimal} (bytes)",
+                    SettingName("columns")
                 );
             }
         }
         _ => {}
     }
     format!(
-        "is not understood, and may decide what is cached; rename it with --columns (known: {candidates}), or accept the \
-         loss with --ignore-columns {name}"
+        "is not understood, and may decide what is cached; rename it with {} (known: {candidates}), or accept the \
+         loss with {}",
+        SettingName("columns"),
+        SettingName("ignore_columns").of(name)
     )
 }
 
-/// The columns as `--columns` takes them, some of them in another way.
+/// The columns as the setting `columns` takes them, some of them in another way.
 fn with(names: &[String], roles: &[Role], other: impl Fn(usize, &String) -> Option<String>) -> String {
     let column = |at: usize| match other(at, &names[at]) {
         Some(name) => name,
         None if roles[at] == Role::Ignored => "_".to_owned(),
         None => names[at].clone(),
     };
-    let columns = (0..names.len()).map(column).collect::<Vec<_>>().join(",");
-    if columns.contains(' ') { format!("'{columns}'") } else { columns }
+    (0..names.len()).map(column).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -114,7 +121,7 @@ mod tests {
 
     /// The columns that a refusal proposes.
     fn proposed(message: &str) -> Vec<Columns> {
-        let names = message.split("--columns ").skip(1).map(|rest| rest.split([')', ' ']).next().unwrap_or_default());
+        let names = message.split("`columns=").skip(1).map(|rest| rest.split('`').next().unwrap_or_default());
         names.map(|names| Columns::from_user(names, Separator::Byte(b','), &[]).unwrap()).collect()
     }
 
@@ -123,8 +130,9 @@ mod tests {
         let refused = refusal("time,host,disk,offset,size");
         assert_eq!(
             refused,
-            "column `host` has two readings: equal names under two values of `host` are one object (--columns \
-             time,host:app,disk,offset,size), or two objects (--columns time,host:part,disk:part,offset,size)"
+            "column `host` has two readings: equal names under two values of `host` are one object \
+             (`columns=time,host:app,disk,offset,size`), or two objects \
+             (`columns=time,host:part,disk:part,offset,size`)"
         );
         let [shared, own] = &proposed(&refused)[..] else { panic!("{refused}") };
         assert_eq!((shared.roles[1], shared.roles[2]), (Role::App, Role::File));
@@ -159,7 +167,7 @@ mod tests {
         let refused = refusal("time,id,size_kb");
         assert_eq!(
             refused,
-            "column `size_kb` has two readings; choose the unit with --columns, as size:kib or size:1000 (bytes)"
+            "column `size_kb` has two readings; choose the unit with `columns`, as size:kib or size:1000 (bytes)"
         );
     }
 }

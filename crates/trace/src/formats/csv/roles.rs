@@ -306,7 +306,7 @@ const VITAL: [&str; 101] = [
     "write",
 ];
 
-/// What `--columns` takes for a column to be ignored.
+/// What the setting `columns` takes for a column to be ignored.
 const IGNORED: [&str; 4] = ["_", "-", "ignore", ""];
 
 /// True if a user says so of a column that is not to be used.

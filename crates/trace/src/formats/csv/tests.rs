@@ -125,7 +125,7 @@ fn errors_name_the_line() {
 fn a_file_without_names_for_its_columns_is_refused() {
     assert_eq!(
         refused(&FORMAT, b"1,2,3\n"),
-        "t, line 1: found `1,2,3`; expected a line of column names such as time,op,offset,size, or the names with --columns"
+        "t, line 1: found `1,2,3`; expected a line of column names such as time,op,offset,size, or the names with `columns`"
     );
 }
 
@@ -133,7 +133,7 @@ fn a_file_without_names_for_its_columns_is_refused() {
 fn columns_that_tell_the_same_are_remarked_or_refused() {
     let whole = read(&FORMAT, b"time,ts,offset\n1,2,6\n");
     assert_eq!((whole.requests[0].time, whole.remarks.len()), (1_000_000_000, 1));
-    assert!(refused(&FORMAT, b"offset,lba\n5,6\n").contains("accept the loss of one with --ignore-columns lba"));
+    assert!(refused(&FORMAT, b"offset,lba\n5,6\n").contains("accept the loss of one with `ignore_columns=lba`"));
     let options = OpenOptions { ignore_columns: Some("LBA".to_owned()), ..OpenOptions::default() };
     assert_eq!(read_with(&FORMAT, b"offset,lba\n5,6\n", &options).unwrap().requests[0].offset, 5);
 }
