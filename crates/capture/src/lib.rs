@@ -29,5 +29,15 @@ mod options;
 pub mod record;
 pub mod strace;
 
+use hotset_trace::Format;
+use hotset_trace::formats::BUILTIN;
+
 #[cfg(target_os = "linux")]
 pub use record::{RecordError, Recorder};
+
+/// Every format of traces that hotset reads: those of `hotset_trace`, and logs of strace.
+pub fn all_formats() -> Vec<Format> {
+    let mut formats = BUILTIN.to_vec();
+    formats.push(strace::FORMAT);
+    formats
+}

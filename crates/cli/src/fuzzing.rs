@@ -6,17 +6,17 @@ use std::path::Path;
 use clap::Parser;
 use hotset_experiment::File;
 
+use crate::command::{Command, CommandLine};
 use crate::failure::Failure;
-use crate::{Cli, Command};
 
 /// Reads the words of a command line, separated by blanks. Nothing is run.
 ///
 /// # Panics
 /// If a refusal has no sentence.
 pub fn command_line(text: &str) {
-    match Cli::try_parse_from(std::iter::once("hotset").chain(text.split_whitespace())) {
+    match CommandLine::try_parse_from(std::iter::once("hotset").chain(text.split_whitespace())) {
         Err(error) => assert!(!error.to_string().trim().is_empty()),
-        Ok(Cli { command: Command::Mix(mix) }) => check(mix.check()),
+        Ok(CommandLine { command: Command::Mix(mix) }) => check(mix.check()),
         Ok(_) => {}
     }
 }

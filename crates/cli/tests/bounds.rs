@@ -39,7 +39,7 @@ fn a_scheme_whose_blocks_are_its_own_at_some_sizes_only_is_shown_whole() {
 fn every_sample_is_simulated_or_refused_at_every_tiny_size() {
     let folder = Folder::new();
     let of_registry: Vec<&str> = SCHEMES.iter().map(|entry| entry.info.name).collect();
-    for format in hotset_cli::all_formats() {
+    for format in hotset_capture::all_formats() {
         let trace = format!("{}:{}", format.name, folder.file(format.name, format.sample));
         for policies in of_registry.iter().map(|name| format!("lru,{name}")).chain(["all".to_owned()]) {
             for sizes in ["1 block", "1,2,3,4,5,6,7,8,9,10 blocks", "3,40,300,4000 blocks"] {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hotset_cli::all_formats;
+use hotset_capture::all_formats;
 use hotset_testkit::fuzz::{classes, detect_and_parse, hst, mix, parse_named, policies, sizes};
 
 /// Inputs that once broke something, and those that the fuzzer begins from; a folder a target.

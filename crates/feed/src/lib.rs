@@ -38,26 +38,12 @@
 
 #[cfg(feature = "bpf")]
 mod bpf;
-#[cfg(feature = "bpf")]
-mod btf;
 pub mod calls;
 mod clock;
 mod error;
 mod file;
-#[cfg(feature = "bpf")]
-mod hooks;
-#[cfg(feature = "bpf")]
-mod kernel;
-mod layout;
-mod lines;
-mod offer;
-mod past;
-#[cfg(feature = "bpf")]
-mod room;
+mod page_cache;
 mod scripted;
-mod tracefs;
-#[cfg(feature = "bpf")]
-mod words;
 
 use std::fmt;
 use std::time::Duration;
@@ -65,7 +51,7 @@ use std::time::Duration;
 pub use clock::now;
 pub use error::{Error, Result};
 pub use file::FileId;
-pub use offer::{Offer, Offers, available, open};
+pub use page_cache::{Offer, Offers, available, open};
 pub use scripted::Scripted;
 
 /// The reason of refusals in a build without the feature `bpf`.

@@ -4,11 +4,11 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hotset_capture::strace;
+use hotset_capture::all_formats;
 use hotset_sim::select::{Filter, Selection};
 use hotset_sim::{Options, SimError, Ttl};
 use hotset_trace::error::Place;
-use hotset_trace::formats::{BUILTIN, by_name, open_input, split_prefix};
+use hotset_trace::formats::{by_name, open_input, split_prefix};
 use hotset_trace::input::{Input, Progress as Position};
 use hotset_trace::{Format, OpenOptions, Trace, TraceError};
 
@@ -40,11 +40,6 @@ pub struct Choice {
     pub only: Filter,
 }
 
-/// All formats that are read.
-pub fn formats() -> Vec<Format> {
-    BUILTIN.iter().copied().chain([strace::FORMAT]).collect()
-}
-
 impl Opener {
     /// What rows and errors call the trace.
     pub fn name(&self) -> &str {
@@ -53,7 +48,7 @@ impl Opener {
 
     /// Opens it at its first request.
     pub fn open(&self) -> Result<Trace, TraceError> {
-        let formats = formats();
+        let formats = all_formats();
         match &self.source {
             Source::File(path) => hotset_trace::open(path, &formats, &self.options),
             Source::Memory(bytes) => {
@@ -78,7 +73,7 @@ impl Opener {
     /// The files that it is read from.
     pub fn files(&self) -> Vec<PathBuf> {
         match &self.source {
-            Source::File(path) => vec![split_prefix(path, &formats()).1],
+            Source::File(path) => vec![split_prefix(path, &all_formats()).1],
             Source::Memory(_) | Source::Columns(_) => Vec::new(),
             Source::Part(part) => part.0.opener.files(),
         }

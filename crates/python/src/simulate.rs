@@ -85,8 +85,7 @@ pub fn planned(policies: Option<&str>, sizes: Option<&str>, is_of_memory: bool) 
 impl Replay {
     /// The traces that are replayed on a clock, if any.
     fn clock(&self) -> PyResult<Option<ClockOptions>> {
-        let store =
-            self.store.as_deref().map(|text| of_spec("store", text, StorageModel::parse(text))).transpose()?;
+        let store = self.store.as_deref().map(|text| of_spec("store", text, StorageModel::parse(text))).transpose()?;
         let every = of_option("every", self.every.as_deref().map(Every::parse).transpose())?;
         Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every, ..ClockOptions::default() }))
     }

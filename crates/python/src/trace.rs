@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::{of_option, of_sim, of_trace, refused};
-use crate::opener::{Choice, Opener, Source, formats};
+use crate::opener::{Choice, Opener, Source};
 use crate::run::{each, each_of_memory, run};
 use crate::selection::Chosen;
 
@@ -310,7 +310,7 @@ impl Trace {
 
 fn open_options(format: Option<String>, columns: Option<String>, skip_bad: bool) -> PyResult<OpenOptions> {
     if let Some(name) = &format {
-        of_option("format", by_name(name, &formats()).map(|_| ()))?;
+        of_option("format", by_name(name, &hotset_capture::all_formats()).map(|_| ()))?;
     }
     Ok(OpenOptions { format, skip_bad, columns, ..OpenOptions::default() })
 }

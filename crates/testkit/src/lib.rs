@@ -18,7 +18,6 @@ pub mod models;
 pub mod pager;
 pub mod replay;
 pub mod s3;
-pub mod samples;
 pub mod selection;
 pub mod traces;
 pub mod world;

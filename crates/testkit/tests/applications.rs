@@ -8,7 +8,7 @@ use hotset_core::policy::{
 use hotset_core::schemes::{equal::Equal, qos::Qos, ucp::Ucp};
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
-use hotset_testkit::samples::samples;
+use hotset_testkit::traces::samples;
 use hotset_testkit::world::World;
 
 /// Applications that stay away longer than thirty intervals lose their room, and get some when they come back.

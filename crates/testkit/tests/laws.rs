@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
-use hotset_testkit::samples::samples;
 use hotset_testkit::selection;
 use hotset_testkit::traces;
+use hotset_testkit::traces::samples;
 use hotset_testkit::world::World;
 
 /// Hits of a policy on a trace; its model agreed at every step.

@@ -6,7 +6,7 @@ use hotset_core::policy::{Args, Effects, Extra, Note, Outcome, Policy, PolicySpe
 use hotset_core::schemes::render::Render;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::{renumber, replay};
-use hotset_testkit::samples::samples;
+use hotset_testkit::traces::samples;
 use hotset_trace::{Batch, generate};
 
 const OUTPUT: Class = 0;

@@ -1,7 +1,7 @@
 //! Caches made of other caches: laws of their own.
 
 use hotset_testkit::harness::Case;
-use hotset_testkit::{samples::samples, traces};
+use hotset_testkit::{traces, traces::samples};
 
 /// Hits of a policy on a trace; its model agreed at every step.
 fn hits(policy: &str, capacity: u32, trace: &[u32]) -> u64 {

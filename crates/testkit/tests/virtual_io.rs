@@ -5,7 +5,7 @@ use hotset_core::random::Rng;
 use hotset_core::schemes::virtual_io::VirtualIo;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
-use hotset_testkit::samples::samples;
+use hotset_testkit::traces::samples;
 use hotset_testkit::world::World;
 
 const ALONE: World = World { apps: 1, ..World::PLAIN };

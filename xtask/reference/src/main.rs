@@ -143,7 +143,7 @@ fn formats() -> String {
     page.push_str("Any of them may be compressed by zstd, gzip or xz, or come from standard input as `-`,\nor from [a store](stores.md#traces), as `s3://bucket/trace.zst` or `https://host/trace.zst`.\n");
     page.push_str("The format is recognised by the content; `--format NAME` or `NAME:PATH` names it.\n");
     page.push_str(include_str!("formats.md"));
-    for format in hotset_cli::all_formats() {
+    for format in hotset_capture::all_formats() {
         section(&mut page, &format!("## {}\n\n{}.", format.name, format.summary));
         section(&mut page, &format!("```text\n{}\n```", format.example));
     }
@@ -199,7 +199,7 @@ mod tests {
         let sections = |page: &str| page.lines().filter(|line| line.starts_with("## ")).count();
         assert_eq!(sections(&policies()), registry::all().count());
         let explained = include_str!("formats.md").lines().filter(|line| line.starts_with("## ")).count();
-        assert_eq!(sections(&formats()), hotset_cli::all_formats().len() + explained);
+        assert_eq!(sections(&formats()), hotset_capture::all_formats().len() + explained);
         assert!(command_line().contains("\n## hotset simulate\n"));
     }
 

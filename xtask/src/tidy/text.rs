@@ -8,7 +8,36 @@ use super::Finding;
 
 const BYTES_LIMIT: usize = 2 << 20;
 const LINES_LIMIT: usize = 600;
+/// A smaller file of Rust joins what it belongs to, except those below.
+const LINES_LEAST: usize = 40;
 const COMMENT_WIDTH: usize = 120;
+
+/// Files that are small by their nature: the face of a folder, a stand-in for a missing feature.
+const FACES: [&str; 4] = ["mod.rs", "lib.rs", "main.rs", "absent.rs"];
+
+/// Folders with one file for each item of a list, whatever its size.
+const LISTS: [&str; 7] = [
+    "crates/cli/src/command/",
+    "crates/core/src/allocate/",
+    "crates/core/src/policies/",
+    "crates/python/src/",
+    "crates/testkit/src/",
+    "crates/trace/src/generate/",
+    "xtask/reference/src/",
+];
+
+/// Other small files, each used by several others that have nothing else in common.
+const SHARED: [&str; 9] = [
+    "crates/cache/src/decide/prices.rs",
+    "crates/cli/src/output/shell.rs",
+    "crates/core/src/words.rs",
+    "crates/feed/src/clock.rs",
+    "crates/feed/src/error.rs",
+    "crates/sim/src/inspect/told.rs",
+    "crates/store/src/http/limits.rs",
+    "crates/store/src/meant.rs",
+    "crates/trace/src/tables.rs",
+];
 
 /// What marks work as unfinished; in pieces, for this file is checked as well.
 const MARKS: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
@@ -34,6 +63,9 @@ pub fn check(file: &SourceFile, machine_paths: &[String]) -> Vec<Finding> {
     if file.is_rust() && lines > LINES_LIMIT {
         find(0, format!("{lines} lines: expected at most {LINES_LIMIT}; a file has one subject"));
     }
+    if file.is_rust() && lines < LINES_LEAST && !may_be_small(&file.path) {
+        find(0, format!("{lines} lines: expected at least {LINES_LEAST}, or a place in the lists of small files"));
+    }
     for (line, text) in file.text().lines().enumerate() {
         if is_code(&file.path) && MARKS.iter().any(|mark| text.contains(mark)) {
             find(line + 1, "a mark of unfinished work: finish it, or write an issue".to_owned());
@@ -54,6 +86,13 @@ fn is_code(path: &str) -> bool {
     endings.iter().any(|ending| path.ends_with(ending))
 }
 
+/// True outside of the sources of crates and tools, and for the small files that the lists above allow.
+fn may_be_small(path: &str) -> bool {
+    let is_source = path.contains("/src/") && path.ends_with(".rs");
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !is_source || FACES.contains(&name) || SHARED.contains(&path) || LISTS.iter().any(|list| path.starts_with(list))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +110,11 @@ mod tests {
         assert_eq!(lines_found("a.md", "see /mine/notes\nand /mine"), [1]);
         assert_eq!(lines_found("a.rs", &"\n".repeat(LINES_LIMIT)), [0; 0]);
         assert_eq!(lines_found("a.rs", &"\n".repeat(LINES_LIMIT + 1)), [0]);
+        let source = |lines: usize| "\n".repeat(lines);
+        assert_eq!(lines_found("crates/sim/src/a.rs", &source(LINES_LEAST - 1)), [0]);
+        assert_eq!(lines_found("crates/sim/src/a.rs", &source(LINES_LEAST)), [0; 0]);
+        assert_eq!(lines_found("crates/sim/src/a/mod.rs", &source(1)), [0; 0]);
+        assert_eq!(lines_found("crates/core/src/policies/a.rs", &source(1)), [0; 0]);
         let comment = |width: usize| format!("    // {}\n", "ä".repeat(width - 7));
         assert_eq!(lines_found("a.rs", &comment(COMMENT_WIDTH)), [0; 0]);
         assert_eq!(lines_found("a.rs", &comment(COMMENT_WIDTH + 1)), [1]);

@@ -1,7 +1,7 @@
 //! The kernel side's configuration: `struct config` of `bpf/calls.bpf.c`.
 
 use super::CgroupPath;
-use crate::btf::{self, Btf, lacks};
+use crate::bpf::btf::{self, Btf, lacks};
 
 /// The position in `struct config` of the switch for lists of requests.
 pub const SEES_LISTS: std::ops::Range<usize> = 8..12;

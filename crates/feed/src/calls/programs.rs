@@ -9,8 +9,7 @@ use aya::programs::{ProgramError, RawTracePoint};
 use aya::{Ebpf, EbpfLoader, Pod, include_bytes_aligned};
 
 use super::{CallOptions, Record, Watch, places, table};
-use crate::kernel::{map_fd, refusal};
-use crate::words::Words;
+use crate::bpf::object::{Words, map_fd, refusal};
 use crate::{Error, Result};
 
 /// Built by `make bpf`.

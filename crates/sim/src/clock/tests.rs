@@ -233,7 +233,7 @@ fn profiles_are_read_ahead_for() {
         (0..200).map(|step| read((step % 2) as u32, step, if step % 2 == 0 { step / 2 } else { step % 7 })).collect();
     let references = references(&both);
     let clock = Clock::new(&references);
-    let rates = |spec: &str| profile::apps(&clock, &plan(spec, 64)).unwrap().remove(0).profile;
+    let rates = |spec: &str| apps(&clock, &plan(spec, 64)).unwrap().remove(0).profile;
     assert_eq!(rates("qos(lru)"), [(1, 0.0), (32, 99.0), (64, 99.0)]);
     assert_eq!(rates("qos(lru,prefetch=off)"), [(1, 0.0), (32, 0.0), (64, 0.0)]);
     assert_eq!(rates("qos(lru,points=5)").iter().map(|point| point.0).collect::<Vec<_>>(), [1, 16, 32, 48, 64]);
