@@ -1,69 +1,10 @@
 // The data of the page (docs/guide/look-at-results.md), and how rows become lines.
 
-/** Counts over a trace, an application or a class. */
-export interface Counts {
-  references: number;
-  hits: number;
-  misses: number;
-  hit_ratio: number;
-  read_references?: number;
-  read_hits?: number;
-  requests?: number;
-  request_misses?: number;
-  read_requests?: number;
-  read_request_misses?: number;
-  write_requests?: number;
-  write_backs?: number;
-  bytes_read?: number;
-  bytes_written?: number;
-  block_bytes?: number;
-}
+export type { Counts, Row } from "./rows.ts";
+import type { AppCounts, Counts, NamedClass, Row, SeriesRow } from "./rows.ts";
 
 /** The counts of an application or a class; of an application also what it was promised, and what became of that. */
-export interface Named extends Counts {
-  name: string;
-  room_blocks?: number;
-  flagged?: boolean;
-  /** Hits per reference. */
-  promised?: number;
-  promise_met?: boolean;
-  needs_blocks?: number;
-  missed_since_seconds?: number;
-  missed_since_references?: number;
-}
-
-/** A row of results: one trace, scheme and size. */
-export interface Row extends Counts {
-  trace: string;
-  policy: string;
-  size_blocks: number;
-  size_bytes?: number;
-  seed: number;
-  distinct_blocks?: number;
-  repeats?: number;
-  repeat_hits?: number;
-  extra_reads?: number;
-  allocation_reads?: number;
-  fragment_reads?: number;
-  fragment_push_outs?: number;
-  prefetch_reads?: number;
-  finish_seconds?: number;
-  disk_busy_seconds?: number;
-  mean_service_ms?: number;
-  disk_accesses?: number;
-  faults_per_million_references?: number;
-  faults_per_million_instructions?: number;
-  refault_distance_to_clock?: number;
-  sampling_rate?: number;
-  expected_error?: number;
-  /** Processor time of a reference. */
-  reference_nanoseconds?: number;
-  /** Memory that the scheme takes for each block. */
-  policy_bytes_per_block?: number;
-  apps?: Named[];
-  classes?: Named[];
-  explained?: Learnt[];
-}
+export type Named = Counts & { name: string } & Partial<AppCounts & NamedClass>;
 
 /** What a scheme has learnt of some blocks. */
 export interface Learnt {
@@ -79,23 +20,7 @@ export interface Learnt {
 }
 
 /** One application in one stretch of time, under one scheme of one size. */
-export interface Stretch {
-  trace: string;
-  policy: string;
-  size_blocks: number;
-  end_seconds?: number;
-  end_references?: number;
-  app: string;
-  references: number;
-  hits: number;
-  resident_blocks: number;
-  room_blocks?: number;
-  flagged?: boolean;
-  repartitions: number;
-  queue_blocks?: number;
-  /** Values of stretches of its virtual queue, equally long, from the head on. */
-  queue_values?: number[];
-}
+export type Stretch = SeriesRow;
 
 /** A file that results were made from. */
 export interface TraceFile {

@@ -33,7 +33,7 @@ function missedBytes(counts: Counts): [number | undefined, number | undefined] {
   const sum = (field: "misses" | "references") =>
     classes.reduce((total, one) => total + one[field] * (one.block_bytes ?? 0), 0);
   if (classes.length > 0) return [sum("misses"), sum("references")];
-  const block = counts.block_bytes;
+  const block = (counts as Row).block_bytes;
   return block === undefined ? [undefined, undefined] : [counts.misses * block, counts.references * block];
 }
 

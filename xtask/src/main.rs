@@ -15,7 +15,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Chore {
-    /// Write docs/reference from the code
+    /// Write docs/reference, and the columns and types of rows, from the code
     Gen {
         /// Write nothing; fail if a file is not what would be written
         #[arg(long)]

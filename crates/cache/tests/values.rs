@@ -12,7 +12,7 @@ use hotset_core::random::Rng;
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
 use hotset_sim::grid::{self, Plan};
-use hotset_sim::sweep::{Rows, Sweep};
+use hotset_sim::sweep::Sweep;
 use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, Batch, Meta, OpenOptions, Tables, TraceError, TraceReader, formats, open};
 
@@ -350,7 +350,7 @@ fn ends_are_those_of_the_simulator(policies: &[&str], percent_written: u32) {
     std::fs::write(&path, format!("time_s,id,op,size,ttl\n{}", requests.iter().map(row).collect::<String>())).unwrap();
     let open = || open(&path, formats::BUILTIN, &OpenOptions::default());
     let sweep = Sweep::parse(&policies.join(","), "50 blocks").unwrap();
-    let Rows::Cache(rows) = sweep.run("t", open, &Silent).unwrap().rows else { panic!("no trace of memory") };
+    let rows = sweep.run("t", open, &Silent).unwrap().rows;
     for (policy, row) in policies.iter().zip(rows) {
         let hand = Hand::default();
         let mut cache = Cache::new(policy, 50).unwrap().with_clock(hand.clock());

@@ -162,13 +162,13 @@ fn a_replay_that_is_stopped_ends_and_keeps_what_it_has() {
 #[test]
 fn what_is_no_result_of_this_version_is_refused_with_its_place() {
     let folder = Folder::new();
-    let good = r#"{"version":1,"trace":"t","policy":"lru","size_blocks":1,"references":2,"hits":1,"misses":1,"hit_ratio":0.5}"#;
+    let good = r#"{"version":1,"trace":"t","policy":"lru","size_blocks":1,"seed":1,"references":2,"hits":1,"misses":1,"hit_ratio":0.5}"#;
     let [old, other] = ["\"version\":0", "\"version\":9"].map(|version| good.replace("\"version\":1", version));
     let cases = [
         (
             "old.jsonl",
             format!("{good}\n{old}\n"),
-            "old.jsonl, line 2: the row is of version 0 of the schema, and this hotset reads versions 1 to 2",
+            "old.jsonl, line 2: the row is of version 0 of the schema, and this hotset reads versions 1 to 3",
         ),
         ("new.jsonl", other, "line 1: the row is of version 9"),
         (

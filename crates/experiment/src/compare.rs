@@ -1,9 +1,9 @@
 //! How policies compare over all traces and sizes, beside what the paper says of them.
 
+use hotset_results::Row;
 use serde::Serialize;
 
 use crate::file::{Compare, File, label};
-use crate::row::AnyRow;
 use crate::run::Replayed;
 use crate::saved::saved;
 
@@ -86,8 +86,8 @@ impl Comparison<'_> {
     fn of<'a>(file: &'a File, compare: &'a Compare, traces: &[Replayed]) -> Comparison<'a> {
         let is_meant = |name: &str| compare.trace.as_ref().is_none_or(|trace| trace == name);
         let told = file.trace_names().map(label).zip(traces.iter().map(|trace| &trace.rows));
-        let told: Vec<(&str, &Vec<AnyRow>)> = told.filter(|(name, rows)| is_meant(name) && !rows.is_empty()).collect();
-        let meant: Vec<&Vec<AnyRow>> = told.iter().map(|(_, rows)| *rows).collect();
+        let told: Vec<(&str, &Vec<Row>)> = told.filter(|(name, rows)| is_meant(name) && !rows.is_empty()).collect();
+        let meant: Vec<&Vec<Row>> = told.iter().map(|(_, rows)| *rows).collect();
         let saved = saved(file, compare, &meant);
         let gains: Vec<f64> = told.iter().flat_map(|(_, rows)| gains(file, compare, &compare.better, rows)).collect();
         let traces: Vec<OnTrace> = told.iter().map(|(trace, rows)| OnTrace::of(file, compare, trace, rows)).collect();
@@ -120,7 +120,7 @@ impl Comparison<'_> {
 }
 
 impl<'a> OnTrace<'a> {
-    fn of(file: &File, compare: &Compare, trace: &'a str, rows: &[AnyRow]) -> OnTrace<'a> {
+    fn of(file: &File, compare: &Compare, trace: &'a str, rows: &[Row]) -> OnTrace<'a> {
         let gains_of = |policy: &str| gains(file, compare, policy, rows);
         let ours = gains_of(&compare.better);
         let mean = mean(&ours);
@@ -160,11 +160,11 @@ fn within(values: &[f64]) -> Option<f64> {
 
 /// The gains on a trace, by size, of a policy over the one that the comparison starts from; a size at which one of the
 /// two does not tell has none.
-fn gains(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f64> {
+fn gains(file: &File, compare: &Compare, policy: &str, rows: &[Row]) -> Vec<f64> {
     let sizes = compare.bytes().expect("checked when the file was read");
     let of = |policy: &str| {
-        let counts = |row: &&AnyRow| row.policy() == policy && sizes.contains(&row.size_bytes().unwrap_or(0));
-        let value = |row: &AnyRow| match &compare.app {
+        let counts = |row: &&Row| row.policy == policy && sizes.contains(&row.size_bytes.unwrap_or(0));
+        let value = |row: &Row| match &compare.app {
             Some(app) => file.measure.of_app(row, app),
             None => file.value(row),
         };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_core::storage::StorageModel;
+use hotset_results::Row;
 use hotset_sim::clock::{ClockOptions, Every};
 use hotset_sim::select::{Filter, Selection, Warmup};
 use hotset_sim::{BlockSize, Deletes, Maps, Ttl};
@@ -15,7 +16,6 @@ use serde::Deserialize;
 use crate::error::Error;
 use crate::measure::Measure;
 use crate::mixes::{Mix, below};
-use crate::row::AnyRow;
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -263,7 +263,7 @@ impl File {
     }
 
     /// The measure in a row; `None` if the row does not have it.
-    pub fn value(&self, row: &AnyRow) -> Option<f64> {
+    pub fn value(&self, row: &Row) -> Option<f64> {
         self.measure.of(row, &self.classes)
     }
 

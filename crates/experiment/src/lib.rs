@@ -30,7 +30,7 @@
 //! let runner = Runner { traces: None, open: Arc::new(open), memory_bytes: 1 << 30 };
 //!
 //! let replayed = runner.run(&file, &Silent)?;
-//! assert_eq!((replayed[0].rows[0].policy(), file.value(&replayed[0].rows[0])), ("lru", Some(0.0)));
+//! assert_eq!((replayed[0].rows[0].policy.as_str(), file.value(&replayed[0].rows[0])), ("lru", Some(0.0)));
 //! let compared = Comparison::all(&file, &replayed);
 //! assert!(compared[0].gain.as_ref().is_some_and(|gain| gain.mean > 30.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,7 +43,6 @@ mod measure;
 mod mixes;
 pub mod page;
 mod request;
-mod row;
 mod run;
 mod saved;
 
@@ -53,5 +52,4 @@ pub use file::{Compare, File, file_name, label};
 pub use measure::Measure;
 pub use mixes::{App, Mix, OpenTrace};
 pub use request::SweepRequest;
-pub use row::AnyRow;
 pub use run::{Replayed, Runner};

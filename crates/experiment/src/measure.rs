@@ -1,10 +1,7 @@
 //! Measures of an experiment: a figure of a row, and which direction is better.
 
-use hotset_sim::paging::PagingRow;
-use hotset_sim::results::{AppCounts, Counts, Row};
+use hotset_results::{AppCounts, Counts, Row};
 use serde::{Deserialize, Serialize};
-
-use crate::row::AnyRow;
 
 /// The measure.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
@@ -78,22 +75,24 @@ impl Measure {
     }
 
     /// Its value on a row, for these classes together if there are any; `None` if the row does not have it.
-    pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
-        match row {
-            AnyRow::Cache(row) if self == Measure::PromisesKept => {
+    pub fn of(self, row: &Row, classes: &[String]) -> Option<f64> {
+        let paging = row.paging.unwrap_or_default();
+        match self {
+            Measure::PromisesKept => {
                 let is_kept = |app: &&AppCounts| app.promise_met == Some(true);
                 Some(row.apps.iter().filter(is_kept).count() as f64)
             }
-            AnyRow::Cache(row) if classes.is_empty() => self.of_cache(&Sums::of(row)),
-            AnyRow::Cache(row) => self.of_cache(&Sums::of_classes(row, classes)?),
-            AnyRow::Memory(row) => self.of_memory(row),
+            Measure::FaultsPerMillionReferences => paging.faults_per_million_references,
+            Measure::FaultsPerMillionInstructions => paging.faults_per_million_instructions,
+            Measure::RefaultDistanceToClock => paging.refault_distance_to_clock,
+            _ if classes.is_empty() => self.of_cache(&Sums::of(row)),
+            _ => self.of_cache(&Sums::of_classes(row, classes)?),
         }
     }
 
     /// Its value of an application alone; `None` where the row does not tell applications apart, or not this measure of
     /// them.
-    pub fn of_app(self, row: &AnyRow, app: &str) -> Option<f64> {
-        let AnyRow::Cache(row) = row else { return None };
+    pub fn of_app(self, row: &Row, app: &str) -> Option<f64> {
         let named = row.apps.iter().find(|named| named.name == app)?;
         match self {
             Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::ReadRequestMisses => {
@@ -106,9 +105,7 @@ impl Measure {
     }
 
     /// The parts of [`Measure::TransfersPerReference`] on a row, each including those before it; the last is the whole.
-    /// Empty for memory.
-    pub fn stack(row: &AnyRow) -> Vec<(&'static str, f64)> {
-        let AnyRow::Cache(row) = row else { return Vec::new() };
+    pub fn stack(row: &Row) -> Vec<(&'static str, f64)> {
         let (allocation, fragments) = (row.allocation_reads.unwrap_or(0), row.fragment_reads.unwrap_or(0));
         let others = row.extra_reads.unwrap_or(0) - allocation - fragments;
         let parts = [
@@ -141,15 +138,6 @@ impl Measure {
             Measure::FinishSeconds => sums.finish_seconds,
             Measure::ServiceMilliseconds => sums.service_ms,
             Measure::DiskUse => Some(sums.busy_seconds? / sums.finish_seconds?),
-            _ => None,
-        }
-    }
-
-    fn of_memory(self, row: &PagingRow) -> Option<f64> {
-        match self {
-            Measure::FaultsPerMillionReferences => row.faults_per_million_references,
-            Measure::FaultsPerMillionInstructions => row.faults_per_million_instructions,
-            Measure::RefaultDistanceToClock => row.refault_distance_to_clock,
             _ => None,
         }
     }
@@ -201,7 +189,7 @@ impl Sums {
     fn of(row: &Row) -> Sums {
         let counts = &row.counts;
         let write_backs = row.write_backs.unwrap_or(0);
-        let disk_accesses = row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs);
+        let disk_accesses = row.disk_accesses.unwrap_or(counts.requests().read_request_misses + write_backs);
         Sums {
             write_backs,
             read_accesses: disk_accesses - write_backs,
@@ -219,7 +207,7 @@ impl Sums {
     fn of_classes(row: &Row, classes: &[String]) -> Option<Sums> {
         let named = row.classes.iter().filter(|class| classes.contains(&class.name));
         let sums = named.map(|class| {
-            let read_accesses = class.read_accesses.unwrap_or(class.counts.read_request_misses);
+            let read_accesses = class.read_accesses.unwrap_or(class.counts.requests().read_request_misses);
             Sums {
                 write_backs: class.write_backs,
                 read_accesses,
@@ -245,15 +233,16 @@ impl Sums {
     }
 
     fn of_counts(counts: &Counts) -> Sums {
+        let of_requests = counts.requests();
         Sums {
             references: counts.references,
             hits: counts.hits,
-            requests: counts.requests,
-            request_misses: counts.request_misses,
-            read_requests: counts.read_requests,
-            read_request_misses: counts.read_request_misses,
-            read_accesses: counts.read_request_misses,
-            write_requests: counts.write_requests.unwrap_or(0),
+            requests: of_requests.requests,
+            request_misses: of_requests.request_misses,
+            read_requests: of_requests.read_requests,
+            read_request_misses: of_requests.read_request_misses,
+            read_accesses: of_requests.read_request_misses,
+            write_requests: of_requests.write_requests.unwrap_or(0),
             ..Sums::default()
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hotset_core::policy::{Argument, Info, ParamKind, PolicySpec};
 use hotset_core::registry;
 use hotset_core::spec::{SpecError, Value};
-use hotset_sim::results::{Row, SeriesRow};
+use hotset_results::{Row, SeriesRow};
 use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};

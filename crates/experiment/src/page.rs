@@ -1,19 +1,18 @@
 //! An experiment as a page shows it.
 
-use hotset_sim::results::SeriesRow;
+use hotset_results::{Row, SeriesRow};
 use serde::Serialize;
 
 use crate::compare::Comparison;
 use crate::file::File;
 use crate::measure::Measure;
-use crate::row::AnyRow;
 use crate::run::Replayed;
 
 /// The content of a page of experiments.
 #[derive(Serialize)]
 pub struct Content<'a> {
     /// The rows of all, as JSON files have them.
-    pub rows: &'a [AnyRow],
+    pub rows: &'a [Row],
     /// The experiments, in the order of their rows.
     pub experiments: Vec<Shown<'a>>,
     /// The options with which other commands read the traces as these did, where all did alike.

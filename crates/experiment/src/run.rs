@@ -3,20 +3,19 @@
 use std::path::PathBuf;
 
 use hotset_core::spec::{SizeSpec, SpecError};
-use hotset_sim::results::SeriesRow;
-use hotset_sim::sweep::{Rows, Sweep, Swept};
+use hotset_results::{Row, SeriesRow};
+use hotset_sim::sweep::{Sweep, Swept};
 use hotset_sim::{Observer, Options};
 
 use crate::error::Error;
 use crate::file::File;
 use crate::mixes::{Mix, OpenTrace};
-use crate::row::AnyRow;
 
 /// The results of one trace or mix.
 #[derive(Clone)]
 pub struct Replayed {
     /// Its rows, policy by policy.
-    pub rows: Vec<AnyRow>,
+    pub rows: Vec<Row>,
     /// Rows of its intervals, where the experiment asks for them.
     pub series: Vec<SeriesRow>,
 }
@@ -24,7 +23,7 @@ pub struct Replayed {
 impl Replayed {
     /// Names the trace in all rows as the experiment does, wherever its file lies.
     pub fn rename(&mut self, trace: &str) {
-        self.rows.iter_mut().for_each(|row| row.set_trace(trace));
+        self.rows.iter_mut().for_each(|row| trace.clone_into(&mut row.trace));
     }
 }
 
@@ -62,7 +61,7 @@ impl Runner {
         let alone = file.traces.iter().map(|trace| {
             let place = file.place(self.traces.as_deref(), trace);
             let swept = sweep.run(&place.display().to_string(), || (self.open)(&place), observer);
-            Ok(replayed(swept.map_err(|error| Error::of_replay(error, &file.sizes))?))
+            Ok(Replayed::from(swept.map_err(|error| Error::of_replay(error, &file.sizes))?))
         });
         let mixed = file.mixes.iter().map(|mix| self.run_mix(file, mix, &sweep, observer));
         let mut all = alone.chain(mixed).collect::<Result<Vec<Replayed>, Error>>()?;
@@ -84,18 +83,13 @@ impl Runner {
         let open = || mix.open(&self.open, |trace| file.place(self.traces.as_deref(), trace));
         let sizes = mix.size.as_ref().unwrap_or(&file.sizes);
         let mut swept = own.run(&mix.name, open, observer).map_err(|error| Error::of_replay(error, sizes))?;
-        if let Rows::Cache(rows) = &mut swept.rows {
-            mix.tell(&sweep.policies, rows, &mut swept.series).map_err(wrong)?;
-        }
-        Ok(replayed(swept))
+        mix.tell(&sweep.policies, &mut swept.rows, &mut swept.series).map_err(wrong)?;
+        Ok(Replayed::from(swept))
     }
 }
 
-/// The results of a sweep, of whatever kind.
-fn replayed(swept: Swept) -> Replayed {
-    let rows = match swept.rows {
-        Rows::Cache(rows) => rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(),
-        Rows::Memory(rows) => rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(),
-    };
-    Replayed { rows, series: swept.series }
+impl From<Swept> for Replayed {
+    fn from(Swept { rows, series }: Swept) -> Replayed {
+        Replayed { rows, series }
+    }
 }

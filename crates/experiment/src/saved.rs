@@ -1,12 +1,13 @@
 //! How much smaller a cache may be under a better policy, for the hit ratio that another one reaches.
 
+use hotset_results::Row;
+
 use crate::file::{Compare, File};
-use crate::row::AnyRow;
 
 /// The share of the cache that is saved, in percent: the mean over all sizes at which the other policy's hit ratio is
 /// in the range. Hit ratios are means over all traces, as papers plot them, or, if requested, the size at a share of
 /// the other policy's best hit ratio is used. `None` without such a size, or the policy never hits as much.
-pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> Option<f64> {
+pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<Row>]) -> Option<f64> {
     let (ours, other) = (curve(file, &compare.better, traces), curve(file, &compare.than, traces));
     if let Some(share) = compare.saved_best {
         let best = other.iter().map(|&(_, value)| value).fold(0.0, f64::max);
@@ -21,10 +22,10 @@ pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> 
 }
 
 /// Size and mean value over all traces by size, as far as all of them tell.
-fn curve(file: &File, policy: &str, traces: &[&Vec<AnyRow>]) -> Vec<(f64, f64)> {
-    let of_trace = |rows: &&Vec<AnyRow>| {
-        let rows = rows.iter().filter(|row| row.policy() == policy);
-        rows.filter_map(|row| Some((f64::from(row.size_blocks()), file.value(row)?))).collect::<Vec<_>>()
+fn curve(file: &File, policy: &str, traces: &[&Vec<Row>]) -> Vec<(f64, f64)> {
+    let of_trace = |rows: &&Vec<Row>| {
+        let rows = rows.iter().filter(|row| row.policy == policy);
+        rows.filter_map(|row| Some((row.size_blocks as f64, file.value(row)?))).collect::<Vec<_>>()
     };
     let curves: Vec<Vec<(f64, f64)>> = traces.iter().map(of_trace).collect();
     let sizes = curves.iter().map(Vec::len).min().unwrap_or(0);

@@ -14,6 +14,7 @@ from ._native import Cache, Error, __version__
 from ._own import PythonPolicy
 from ._policies import Parameter, Policy, policies
 from ._results import Results
+from ._rows import Row
 from ._simulate import advise, curve, inspect, simulate
 from ._sweep import sweep
 from ._trace import Trace, open
@@ -28,6 +29,7 @@ __all__ = [
     "PythonPolicy",
     "Recording",
     "Results",
+    "Row",
     "Trace",
     "__version__",
     "advise",

@@ -36,7 +36,7 @@ def experiment(
     addresses = [str(place) for place in read.places(base) if "://" in str(place)]
     opened = {address: open(address)._native for address in addresses}
     rows, remarks = read.run(base, opened)
-    return Results(parsed(rows), read.kind, remarks=remarks)
+    return Results(parsed(rows), remarks=remarks)
 
 
 def _on_cluster(
@@ -49,4 +49,4 @@ def _on_cluster(
     results = sweep(asked["traces"], asked["policies"], asked["sizes"], on=on, keep=keep, **asked["options"])
     rows = iter(results)
     named = [{**next(rows), "trace": name} for name, count in zip(read.names(), results._per_trace) for _ in range(count)]
-    return Results(named, results.kind, remarks=results.remarks)
+    return Results(named, remarks=results.remarks)

@@ -22,12 +22,17 @@ class Named(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """The results of a replay: the kind of its rows, these and those of series as JSON Lines, and remarks on the trace."""
+    """The results of a replay: its rows and those of series as JSON Lines, and remarks on the trace."""
 
-    kind: str
     rows: str
     series: str
     remarks: list[str]
+
+    @property
+    def is_of_memory(self) -> bool:
+        """True if its rows have faults."""
+        first = self.rows.partition("\n")[0]
+        return '"faults_after_fill":' in first
 
 
 class Job(NamedTuple):

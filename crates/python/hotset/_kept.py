@@ -27,7 +27,7 @@ class Kept:
                 self._parts.setdefault(key, []).append((int(first), int(last)))
 
     def parts(self, key: str) -> list[tuple[int, int, Swept]]:
-        """What there is of a trace, in order, no policy twice. A file that is damaged is as good as none."""
+        """What there is of a trace, in order, no policy twice. Damaged files and files of earlier versions do not count."""
         told: list[tuple[int, int, Swept]] = []
         for first, last in sorted(self._parts.get(key, []), key=lambda part: (part[0], -part[1])):
             if not told or first >= told[-1][1]:
@@ -57,7 +57,11 @@ class Kept:
         except (FileNotFoundError, UnicodeDecodeError):
             return None
         text = rest.removesuffix("\n")
-        return Swept(**json.loads(text)) if told == _sum(text) else None
+        if told != _sum(text):
+            return None
+        fields = json.loads(text)
+        # Earlier versions wrote other fields.
+        return Swept(**fields) if fields.keys() == set(Swept._fields) else None
 
 
 def _sum(text: str) -> str:

@@ -15,7 +15,7 @@ from ._sweep import sweep
 
 
 def answers(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of each trace by their kind, or what is wrong."""
+    """The rows of each trace, or what is wrong."""
     if asked["version"] != _native.__version__:
         ours, theirs = _native.__version__, asked["version"]
         return [{"error": f"--on: the package for Python is hotset {ours}, and the command {theirs}: expected the same"}]
@@ -24,7 +24,7 @@ def answers(asked: dict[str, Any]) -> list[dict[str, Any]]:
     except (_native.Error, OSError, TypeError) as error:
         return [{"error": str(error)}]
     rows = iter(results)
-    return [{results.kind: list(islice(rows, count))} for count in results._per_trace]
+    return [{"rows": list(islice(rows, count))} for count in results._per_trace]
 
 
 def main() -> None:

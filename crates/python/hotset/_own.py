@@ -56,7 +56,7 @@ def run(job: Job, runs: list[str | OwnPolicy | None], trace: Any, threads: int |
             name = getattr(one, "name", None) or getattr(one, "__name__", None) or type(one).__name__
             for size in driven.sizes:
                 rows.append(driven.row(str(name), size, _hits(one(size), driven)))
-    return Swept("cache", "".join(rows), "", remarks)
+    return Swept("".join(rows), "", remarks)
 
 
 def _hits(policy: Any, driven: _native.Driven) -> NDArray[np.bool_]:

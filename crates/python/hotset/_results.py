@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from . import _native
 from ._optional import bring
+from ._rows import Row, SeriesRow
 
 if TYPE_CHECKING:
     import pandas
@@ -19,20 +20,17 @@ if TYPE_CHECKING:
 _SHOWN = ("trace", "policy", "size_blocks", "size_bytes", "references", "hits", "hit_ratio", "byte_hit_ratio")
 
 
-class Results(Sequence[dict[str, Any]]):
+class Results(Sequence[Row]):
     """Rows, a ``dict`` each, with the fields of the command's JSON. A field that does not apply is absent."""
 
     def __init__(
         self,
-        rows: list[dict[str, Any]],
-        kind: str = "cache",
+        rows: Sequence[Mapping[str, Any]],
         *,
-        series: list[dict[str, Any]] | None = None,
+        series: list[SeriesRow] | None = None,
         remarks: list[str] | None = None,
     ) -> None:
-        self._rows = rows
-        #: ``cache``, ``paging`` (traces of memory) or ``curve``.
-        self.kind = kind
+        self._rows: list[dict[str, Any]] = [cast("dict[str, Any]", row) for row in rows]
         #: Rows of one stretch of time after another, if ``every`` asked for them.
         self.series = series or []
         #: What there was to say of the trace.
@@ -43,17 +41,17 @@ class Results(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self._rows)
+    def __iter__(self) -> Iterator[Row]:
+        return iter(cast("list[Row]", self._rows))
 
     @overload
-    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    def __getitem__(self, at: int) -> Row: ...
     @overload
     def __getitem__(self, at: slice) -> Results: ...
-    def __getitem__(self, at: int | slice) -> dict[str, Any] | Results:
+    def __getitem__(self, at: int | slice) -> Row | Results:
         if isinstance(at, slice):
-            return Results(self._rows[at], self.kind, remarks=self.remarks)
-        return self._rows[at]
+            return Results(self._rows[at], remarks=self.remarks)
+        return cast("Row", self._rows[at])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Results) and self._rows == other._rows
@@ -62,15 +60,13 @@ class Results(Sequence[dict[str, Any]]):
 
     def __add__(self, other: Results) -> Results:
         """The rows of both: of several traces, say."""
-        if self.kind != other.kind:
-            raise ValueError(f"results of {self.kind} and of {other.kind} have different rows: expected one kind")
         series, remarks = self.series + other.series, self.remarks + other.remarks
-        return Results(self._rows + other._rows, self.kind, series=series, remarks=remarks)
+        return Results(self._rows + other._rows, series=series, remarks=remarks)
 
     def columns(self) -> list[str]:
         """The fields that some row has, in the order of the command's files."""
         told = {name for row in self._rows for name in row}
-        first = [name for name in _native.columns(self.kind) if name in told]
+        first = [name for name in _native.columns() if name in told]
         return first + sorted(told.difference(first))
 
     def to_json(self) -> str:
@@ -90,12 +86,12 @@ class Results(Sequence[dict[str, Any]]):
         import io
 
         parquet = bring("pyarrow.parquet", "to_arrow", "hotset[arrow]")
-        table: pyarrow.Table = parquet.read_table(io.BytesIO(_native.parquet(self.kind, self.to_json())))
+        table: pyarrow.Table = parquet.read_table(io.BytesIO(_native.parquet(self.to_json())))
         return table
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes a Parquet file, as ``--parquet`` does."""
-        file = _native.parquet(self.kind, self.to_json())
+        file = _native.parquet(self.to_json())
         with open(path, "wb") as out:
             out.write(file)
 

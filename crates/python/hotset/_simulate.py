@@ -42,10 +42,10 @@ def simulate(
     job = job_of(of_list, sizes, whole(REPLAYING, options))
     with bar(progress, "references") as shown:
         if not any(map(callable, runs)):
-            kind, rows, series, remarks = job.run(trace, threads=threads, told=shown.told)
+            rows, series, remarks = job.run(trace, threads=threads, told=shown.told)
         else:
-            kind, rows, series, remarks = _own.run(job, runs, trace, threads, shown.told)
-    return Results(parsed(rows), kind, series=parsed(series), remarks=remarks)
+            rows, series, remarks = _own.run(job, runs, trace, threads, shown.told)
+    return Results(parsed(rows), series=parsed(series), remarks=remarks)
 
 
 @takes(Counting, COUNTING)
@@ -88,7 +88,7 @@ def curve(
             },
             shown.told,
         )
-    return Results(parsed(rows), "curve", remarks=remarks)
+    return Results(parsed(rows), remarks=remarks)
 
 
 @takes(Reading, READING)

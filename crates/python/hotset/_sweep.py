@@ -164,7 +164,7 @@ class _Sweep:
             if works:
                 pieces = packed(works, self._where.nodes(), self._most_bytes())
                 for piece, swept in self._where.run(self._sources, self._job, pieces):
-                    if (swept.kind == "paging") != seen[piece.trace].is_of_memory:
+                    if swept.is_of_memory != seen[piece.trace].is_of_memory:
                         name = seen[piece.trace].name
                         raise _native.Error(f"{name} is a trace of memory: expected its path, not an address")
                     self._done[piece.trace][piece.first] = swept
@@ -185,7 +185,7 @@ class _Sweep:
             seen += told
         if len({trace.is_of_memory for trace in seen}) > 1:
             of_memory = next(trace.name for trace in seen if trace.is_of_memory)
-            raise _native.Error(f"{of_memory} is a trace of memory, whose rows are others: sweep over those apart")
+            raise _native.Error(f"{of_memory} is a trace of memory, which has its own policies: sweep over it apart")
         return seen
 
     def _left(self, number: int, trace: Look) -> list[Work]:
@@ -215,6 +215,6 @@ class _Sweep:
         rows = [[row for part in of_trace for row in parsed(part.rows)] for of_trace in parts]
         series = [row for of_trace in parts for part in of_trace for row in parsed(part.series)]
         remarks = list(dict.fromkeys(remark for of_trace in parts for part in of_trace for remark in part.remarks))
-        results = Results([row for some in rows for row in some], parts[0][0].kind, series=series, remarks=remarks)
+        results = Results([row for some in rows for row in some], series=series, remarks=remarks)
         results._per_trace = list(map(len, rows))
         return results

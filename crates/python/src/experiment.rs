@@ -29,12 +29,6 @@ impl Experiment {
         Ok(Experiment { file: Arc::new(File::parse(&path, text).map_err(failed)?) })
     }
 
-    /// ``paging`` if it is of traces of memory, otherwise ``cache``.
-    #[getter]
-    fn kind(&self) -> &'static str {
-        if self.file.measure.is_of_memory() { "paging" } else { "cache" }
-    }
-
     /// The names of its traces in rows.
     fn names(&self) -> Vec<String> {
         self.file.trace_names().map(str::to_owned).collect()

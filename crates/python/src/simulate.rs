@@ -7,7 +7,7 @@ use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_core::storage::StorageModel;
 use hotset_sim::clock::{ClockOptions, Every};
 use hotset_sim::paging::Frees;
-use hotset_sim::sweep::{self, Rows, SIZES, Sweep};
+use hotset_sim::sweep::{self, SIZES, Sweep};
 use hotset_sim::{SimError, advise};
 use pyo3::prelude::*;
 
@@ -32,8 +32,8 @@ pub struct Replay {
     part: Option<(usize, usize)>,
 }
 
-/// The results of a sweep: the kind of rows, the rows, those of series, and remarks on the trace.
-type Told = (&'static str, String, String, Vec<String>);
+/// The results of a sweep: the rows, those of series, and remarks on the trace.
+type Told = (String, String, Vec<String>);
 
 /// Replays a trace under policies at sizes.
 #[pyfunction]
@@ -68,11 +68,7 @@ pub fn simulate(
         Ok::<_, SimError>((planned.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
     })?;
     let (swept, remarks) = swept.map_err(|error| of_sim(&error, sizes.as_deref().unwrap_or(SIZES)))?;
-    let (kind, rows) = match &swept.rows {
-        Rows::Cache(rows) => ("cache", json(rows)?),
-        Rows::Memory(rows) => ("paging", json(rows)?),
-    };
-    Ok((kind, rows, json(&swept.series)?, remarks))
+    Ok((json(&swept.rows)?, json(&swept.series)?, remarks))
 }
 
 /// The policies that would be replayed, as rows name them, once these texts make sense.

@@ -121,7 +121,7 @@ def test_a_trace_of_memory_is_written_as_the_command_does(loop: Path, command: A
 def test_the_memory_of_a_program_is_recorded(tmp_path: Path) -> None:
     recording = hotset.record(["/bin/true"], tmp_path / "true.hst", memory=True)
     assert recording.status == 0 and recording.trace.info()["references"] > 10_000
-    assert hotset.simulate(recording.trace, "clock", "50%").kind == "paging"
+    assert "refaults" in hotset.simulate(recording.trace, "clock", "50%")[0]
     with pytest.raises(hotset.Error, match="no-such-program"):
         hotset.record(["no-such-program"], tmp_path / "none.hst", memory=True)
 

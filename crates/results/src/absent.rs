@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use crate::schema::Column;
+
 const ABSENT: &str = "this build has no Parquet: build hotset with the feature `parquet`";
 
 /// Refuses to write.
-pub(super) fn write(_: impl Write + Send, _: &[&str], _: &[Value]) -> io::Result<()> {
+pub(super) fn write(_: impl Write + Send, _: &[Column], _: &[Value]) -> io::Result<()> {
     Err(io::Error::other(ABSENT))
 }
 

@@ -19,41 +19,23 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Map, Value};
 
-/// How the values of a column are written.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Whole,
-    Number,
-    Truth,
-    Text,
-    Json,
-}
+use crate::schema::{Column, ValueKind};
 
-impl Kind {
-    fn of(value: &Value) -> Kind {
-        match value {
-            Value::Bool(_) => Kind::Truth,
-            Value::Number(number) if number.is_u64() => Kind::Whole,
-            Value::Number(_) => Kind::Number,
-            Value::String(_) => Kind::Text,
-            Value::Null | Value::Array(_) | Value::Object(_) => Kind::Json,
-        }
-    }
-
+impl ValueKind {
     /// As a schema has it.
     fn declared(self) -> [&'static str; 2] {
         match self {
-            Kind::Whole => ["int64", "(INTEGER(64,false))"],
-            Kind::Number => ["double", ""],
-            Kind::Truth => ["boolean", ""],
-            Kind::Text => ["binary", "(UTF8)"],
-            Kind::Json => ["binary", "(JSON)"],
+            ValueKind::Whole => ["int64", "(INTEGER(64,false))"],
+            ValueKind::Number => ["double", ""],
+            ValueKind::Truth => ["boolean", ""],
+            ValueKind::Text => ["binary", "(UTF8)"],
+            ValueKind::Json => ["binary", "(JSON)"],
         }
     }
 }
 
 /// Writes the rows, those of `first` before the other columns. A field that no row has does not become a column.
-pub(super) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> io::Result<()> {
+pub(super) fn write(out: impl Write + Send, first: &[Column], rows: &[Value]) -> io::Result<()> {
     write_table(out, first, rows).map_err(|error| match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
             Ok(error) => *error,
@@ -63,7 +45,7 @@ pub(super) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> i
     })
 }
 
-fn write_table(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result<()> {
+fn write_table(out: impl Write + Send, first: &[Column], rows: &[Value]) -> Result<()> {
     let columns = columns(first, rows);
     let fields = columns.iter().map(|(name, kind)| {
         let [physical, logical] = kind.declared();
@@ -86,35 +68,42 @@ fn write_table(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result
 }
 
 /// Names and kinds. A column whose rows differ in kind is one of JSON.
-fn columns<'a>(first: &[&'a str], rows: &'a [Value]) -> Vec<(&'a str, Kind)> {
-    let told: BTreeSet<&str> =
+fn columns<'a>(first: &[Column], rows: &'a [Value]) -> Vec<(&'a str, ValueKind)> {
+    let has: BTreeSet<&str> =
         rows.iter().filter_map(Value::as_object).flat_map(Map::keys).map(String::as_str).collect();
-    let others = told.iter().copied().filter(|name| !first.contains(name));
-    let kind = |name| {
-        let mut kinds = rows.iter().filter_map(|row| row.get(name)).map(Kind::of);
-        kinds.next().filter(|kind| kinds.all(|other| other == *kind)).unwrap_or(Kind::Json)
+    let kind = |name: &str, known: Option<ValueKind>| {
+        let mut values = rows.iter().filter_map(|row| row.get(name));
+        let kind = known.or_else(|| values.clone().next().map(ValueKind::of));
+        kind.filter(|kind| values.all(|value| kind.has(value))).unwrap_or(ValueKind::Json)
     };
-    first.iter().copied().filter(|name| told.contains(name)).chain(others).map(|name| (name, kind(name))).collect()
+    let known = first.iter().filter(|column| has.contains(column.name));
+    let known = known.map(|column| (column.name, kind(column.name, Some(column.kind))));
+    let others = has
+        .iter()
+        .copied()
+        .filter(|name| first.iter().all(|column| column.name != *name))
+        .map(|name| (name, kind(name, None)));
+    known.chain(others).collect()
 }
 
-fn write_column(column: &mut SerializedColumnWriter<'_>, kind: Kind, values: &[Option<&Value>]) -> Result<()> {
+fn write_column(column: &mut SerializedColumnWriter<'_>, kind: ValueKind, values: &[Option<&Value>]) -> Result<()> {
     fn all<'a, V>(values: &[Option<&'a Value>], of: impl FnMut(&'a Value) -> Option<V>) -> Vec<V> {
         values.iter().copied().flatten().filter_map(of).collect()
     }
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let there = Some(&*levels);
     match kind {
-        Kind::Whole => {
+        ValueKind::Whole => {
             let whole = all(values, |value| value.as_u64().map(u64::cast_signed));
             column.typed::<Int64Type>().write_batch(&whole, there, None)?
         }
-        Kind::Number => column.typed::<DoubleType>().write_batch(&all(values, Value::as_f64), there, None)?,
-        Kind::Truth => column.typed::<BoolType>().write_batch(&all(values, Value::as_bool), there, None)?,
-        Kind::Text => {
+        ValueKind::Number => column.typed::<DoubleType>().write_batch(&all(values, Value::as_f64), there, None)?,
+        ValueKind::Truth => column.typed::<BoolType>().write_batch(&all(values, Value::as_bool), there, None)?,
+        ValueKind::Text => {
             let text = all(values, |value| value.as_str().map(ByteArray::from));
             column.typed::<ByteArrayType>().write_batch(&text, there, None)?
         }
-        Kind::Json => {
+        ValueKind::Json => {
             let json = all(values, |value| Some(ByteArray::from(value.to_string().as_str())));
             column.typed::<ByteArrayType>().write_batch(&json, there, None)?
         }
@@ -219,6 +208,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::columns::COLUMNS;
 
     fn some() -> Vec<Value> {
         vec![
@@ -230,7 +220,7 @@ mod tests {
 
     fn written(rows: &[Value]) -> Vec<u8> {
         let mut file = Vec::new();
-        write(&mut file, &["version", "absent", "trace"], rows).unwrap();
+        write(&mut file, COLUMNS, rows).unwrap();
         file
     }
 
@@ -242,9 +232,8 @@ mod tests {
             (0..10_000u64).map(|at| if at % 3 == 0 { json!({"a": at}) } else { json!({"b": at}) }).collect();
         assert_eq!(read(written(&many)).unwrap(), many);
         let rows = some();
-        let names: Vec<&str> =
-            columns(&["version", "absent", "trace"], &rows).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["version", "trace", "apps", "flagged", "hit_ratio", "hits", "mixed"]);
+        let names: Vec<&str> = columns(COLUMNS, &rows).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["version", "trace", "hits", "hit_ratio", "apps", "flagged", "mixed"]);
     }
 
     #[test]

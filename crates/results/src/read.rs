@@ -5,24 +5,17 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use hotset_sim::results::SCHEMA_VERSION;
 use hotset_trace::TraceError;
 use hotset_trace::input::Input;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::columns::{COLUMNS, SERIES_COLUMNS};
 use crate::parquet;
+use crate::schema::{Column, SCHEMA_VERSION, ValueKind, missing};
 
-/// Fields that every row has, those of text first.
-const TEXTS: [&str; 2] = ["trace", "policy"];
-/// Versions of the schema that are read: what version 2 has more than version 1 is added to it.
+/// Versions of the schema that are read: each has what the one before has, by the same names.
 const READ: std::ops::RangeInclusive<u64> = 1..=SCHEMA_VERSION as u64;
-/// Further columns of text in a CSV file.
-const CHOICES: [&str; 6] = ["filter", "warmup", "count_only", "maps", "deletes", "ttl"];
-const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_ratio"];
-/// The same of a row of `kind` series.
-const SERIES_TEXTS: [&str; 3] = ["trace", "policy", "app"];
-const SERIES_NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "resident_blocks", "repartitions"];
 
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
@@ -98,8 +91,8 @@ impl Results {
         for (place, row) in rows {
             check_version(&place, &row)?;
             match row.get("kind").map(Value::as_str) {
-                None => self.rows.push(checked(&place, row, &TEXTS, &NUMBERS)?),
-                Some(Some("series")) => self.series.push(checked(&place, row, &SERIES_TEXTS, &SERIES_NUMBERS)?),
+                None => self.rows.push(checked(&place, row, COLUMNS)?),
+                Some(Some("series")) => self.series.push(checked(&place, row, SERIES_COLUMNS)?),
                 Some(_) => return Err(foreign(&place, &format!("a row of the kind {}", row["kind"]))),
             }
         }
@@ -202,7 +195,8 @@ fn csv_lines(name: &str, text: &str) -> Result<Placed, ReadError> {
 }
 
 fn field(place: &str, column: &str, text: &str) -> Result<Value, ReadError> {
-    if TEXTS.contains(&column) || CHOICES.contains(&column) {
+    let known = COLUMNS.iter().find(|known| known.name == column);
+    if known.is_some_and(|known| known.kind == ValueKind::Text) {
         return Ok(Value::from(text));
     }
     let number = serde_json::from_str::<Value>(text).ok().filter(|value| value.is_number() || value.is_boolean());
@@ -224,12 +218,9 @@ fn check_version(place: &str, row: &Value) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// The row itself if it has these fields.
-fn checked(place: &str, row: Value, texts: &[&str], numbers: &[&str]) -> Result<Value, ReadError> {
-    let lacks = |fields: &[&str], told: fn(&Value) -> bool| {
-        fields.iter().find(|field| !row.get(**field).is_some_and(told)).map(|field| (*field).to_owned())
-    };
-    match lacks(texts, Value::is_string).or_else(|| lacks(numbers, Value::is_number)) {
+/// The row itself if it has what each row of these columns has.
+fn checked(place: &str, row: Value, columns: &[Column]) -> Result<Value, ReadError> {
+    match missing(&row, columns) {
         Some(field) => Err(foreign(place, &format!("an object without {field}"))),
         None => Ok(row),
     }

@@ -4,7 +4,7 @@
 //! [`sweep`] is the front door, [`curve::Curves`] draws hit ratios at every size, [`inspect`] tells what is in a trace.
 //!
 //! ```
-//! use hotset_sim::sweep::{Rows, Sweep};
+//! use hotset_sim::sweep::Sweep;
 //! use hotset_sim::Silent;
 //! use hotset_trace::formats::{BUILTIN, OpenOptions};
 //!
@@ -15,7 +15,7 @@
 //!
 //! let sweep = Sweep::parse("lru,lirs,opt", "50%,100%")?;
 //! let open = || hotset_trace::open(&path, &BUILTIN, &OpenOptions::default());
-//! let Rows::Cache(rows) = sweep.run("loop.csv", open, &Silent)?.rows else { panic!("no trace of memory") };
+//! let rows = sweep.run("loop.csv", open, &Silent)?.rows;
 //!
 //! assert_eq!((rows[0].policy.as_str(), rows[0].size_blocks, rows[0].counts.hits), ("lru", 50, 0));
 //! assert_eq!((rows[5].policy.as_str(), rows[5].size_blocks, rows[5].counts.hits), ("opt", 100, 300));
@@ -29,6 +29,7 @@ pub mod curve;
 mod engine;
 mod error;
 mod expand;
+mod facts;
 pub mod grid;
 pub mod inspect;
 mod intern;
@@ -36,7 +37,6 @@ pub mod paging;
 mod progress;
 mod recency;
 mod references;
-pub mod results;
 pub mod select;
 pub mod sweep;
 mod window;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use hotset_core::random::Rng;
+use hotset_results::Row;
 use hotset_sim::curve::{ByteCurves, BytePoint, Curves, Points, Sample};
-use hotset_sim::results::Row;
-use hotset_sim::sweep::{Rows, Sweep};
+use hotset_sim::sweep::Sweep;
 use hotset_sim::{Options, Silent, Ttl};
 use hotset_trace::formats::{BUILTIN, OpenOptions};
 
@@ -25,10 +25,7 @@ fn replay(lines: &[Line], policies: &str, sizes: &str, options: Options) -> Vec<
     std::fs::write(&path, csv(lines)).unwrap();
     let open = || hotset_trace::open(Path::new(&path), BUILTIN, &OpenOptions::default());
     let sweep = Sweep { options, ..Sweep::parse(policies, sizes).unwrap() };
-    match sweep.run("t", open, &Silent).unwrap().rows {
-        Rows::Cache(rows) => rows,
-        Rows::Memory(_) => panic!("no trace of memory"),
-    }
+    sweep.run("t", open, &Silent).unwrap().rows
 }
 
 fn hits(rows: &[Row]) -> Vec<u64> {

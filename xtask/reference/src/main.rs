@@ -2,6 +2,7 @@
 //! `cargo xtask gen` runs it.
 
 mod assets;
+mod rows;
 mod schema;
 mod unsafety;
 
@@ -15,7 +16,7 @@ use clap::Parser;
 use hotset_core::policy::{Entry, Param};
 use hotset_core::registry;
 
-/// Write docs/reference from the code
+/// Write docs/reference, and the columns and types of rows, from the code
 #[derive(Parser)]
 struct Reference {
     /// Write nothing; fail if a file is not what would be written
@@ -58,30 +59,32 @@ code does what we think the policy is, not that we think right.
 
 /// Writes every generated file below `root`, or only checks that each is what would be written.
 fn run(root: &Path, check: bool) -> Result<()> {
-    let results = format!("{NOTICE}{}", schema::page(root)?);
+    let definition = rows::Definition::read(root)?;
+    let results = format!("{NOTICE}{}", schema::page(&definition)?);
     let unsafety = format!("{NOTICE}{}", unsafety::page(root)?);
-    let pages = [
-        ("policies.md", policies()),
-        ("formats.md", formats()),
-        ("cli.md", command_line()),
-        ("results.md", results),
-        ("unsafe.md", unsafety),
-        ("provenance.md", provenance()?),
+    let files = [
+        ("docs/reference/policies.md", policies()),
+        ("docs/reference/formats.md", formats()),
+        ("docs/reference/cli.md", command_line()),
+        ("docs/reference/results.md", results),
+        ("docs/reference/unsafe.md", unsafety),
+        ("docs/reference/provenance.md", provenance()?),
+        ("crates/results/src/columns.rs", definition.columns()?),
+        ("dashboard/src/rows.ts", definition.typescript()?),
+        ("crates/python/hotset/_rows.py", definition.python()?),
     ];
-    let folder = root.join("docs/reference");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    for (name, page) in &pages {
-        let path = folder.join(name);
+    for (name, page) in &files {
+        let path = root.join(name);
         let stands = fs::read_to_string(&path).unwrap_or_default();
         match (stands == *page, check) {
             (true, _) => {}
             (false, true) => {
-                bail!("docs/reference/{name} is not what the code says: run `cargo xtask gen` and commit it")
+                bail!("{name} is not what the code says: run `cargo xtask gen` and commit it")
             }
             (false, false) => fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?,
         }
     }
-    println!("gen: {} pages in docs/reference", pages.len());
+    println!("gen: {} files", files.len());
     Ok(())
 }
 

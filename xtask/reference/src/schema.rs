@@ -1,38 +1,30 @@
-//! The schema of results, written from the structures that are serialised: their fields, types and comments.
-
-use std::fs;
-use std::path::Path;
+//! The page of results, written from the structures that are serialised: their fields, types and comments.
 
 use anyhow::{Context, Result, ensure};
-use hotset_sim::results::SCHEMA_VERSION;
-use syn::{Attribute, Expr, Field, Fields, GenericArgument, Item, ItemStruct, Lit, Meta, PathArguments, Type};
+use hotset_results::SCHEMA_VERSION;
+use syn::{Attribute, Expr, Field, GenericArgument, Lit, Meta, PathArguments, Type};
 
-/// The described structures, in order: a heading, the file and the structure, and the text about it.
-const PARTS: [(&str, &str, &str, &str); 9] = [
-    ("A row of `simulate` or `experiment`", "crates/sim/src/results.rs", "Row", "One a trace, policy and size."),
+use crate::rows::{self, Definition};
+
+/// The described structures, in order: a heading, the structure, and the text about it.
+const PARTS: [(&str, &str, &str); 9] = [
     (
-        "Counts",
-        "crates/sim/src/results.rs",
-        "Counts",
-        "In every such row, and in each of its applications and classes.",
+        "A row",
+        "Row",
+        "One for each trace, policy and size, of blocks, objects or pages, and one for each point of `curve`.",
     ),
+    ("Counts", "Counts", "In every row, and in each of its applications and classes."),
     (
-        "The choice",
-        "crates/sim/src/results.rs",
-        "Choice",
-        "In every row of a cache and in every point of `curve`; `docs/reference/choosing.md` says how it is written.",
+        "Counts of requests",
+        "RequestCounts",
+        "In rows of `simulate` and `experiment` that are not of a trace of memory.",
     ),
-    ("An application, in `apps`", "crates/sim/src/results.rs", "AppCounts", ""),
-    ("A class, in `classes`", "crates/sim/src/results.rs", "NamedClass", ""),
-    (
-        "A row of `simulate --series`",
-        "crates/sim/src/results.rs",
-        "SeriesRow",
-        "One an application and stretch of time, in a separate file.",
-    ),
-    ("A row of a trace of memory", "crates/sim/src/paging/rows.rs", "PagingRow", "One a policy and size."),
-    ("A point of `curve`", "crates/sim/src/curve/row.rs", "CurveRow", "One a policy and size."),
-    ("How a point was sampled", "crates/sim/src/curve/line.rs", "Sampling", "In points of sampled curves."),
+    ("The choice", "Choice", "`docs/reference/choosing.md` says how it is written."),
+    ("Faults", "Paging", "In rows of a trace of memory."),
+    ("How a point was sampled", "Sampling", "In points of sampled curves."),
+    ("An application, in `apps`", "AppCounts", ""),
+    ("A class, in `classes`", "NamedClass", ""),
+    ("A row of `simulate --series`", "SeriesRow", "One an application and stretch of time, in a separate file."),
 ];
 
 const HEAD: &str = "\
@@ -43,37 +35,49 @@ apply is absent: no field in JSON, nothing between the commas in CSV, null in Pa
 Whole numbers are unsigned, of 64 bits. `hotset view` reads all three, packed or not.
 ";
 
+/// The changes of version 3.
+const CHANGES: &str = "\
+## From version 2 to version 3
+
+No field has another name or meaning, so readers take rows of versions 1 and 2 as they are. Version 2 had three kinds of rows, each with its own columns in CSV.
+In version 3 all rows have the fields above, and all CSV files have the same columns, in the order of JSON.
+
+| field of version 2 | in version 2 a field of | in version 3 |
+| --- | --- | --- |
+| `version`, `trace`, `policy`, `size_blocks`, `size_bytes`, `block_bytes`, `seed`, `references`, `hits`, `misses`, `hit_ratio`, `distinct_blocks` | all rows | the same |
+| `miss_ratio`, the choice, `object_bytes` to `bound_byte_hit_ratio` | caches and curves | absent for pages |
+| reads and requests, `repeats`, `repeat_hits` | caches | absent for pages and in curves |
+| `extra_reads` to `policy_bytes_per_block`, `apps`, `classes`, `explained` | caches | absent where they do not apply |
+| `write_backs` | caches and pages | after `distinct_blocks` |
+| `repartitions` | caches, in JSON and Parquet | in CSV too |
+| faults and refaults | pages | absent for blocks and objects |
+| the sample | curves | absent unless the curve is sampled |
+";
+
 /// The page below its notice.
-pub fn page(root: &Path) -> Result<String> {
+pub fn page(definition: &Definition) -> Result<String> {
     let mut page = format!(
-        "{HEAD}\nEvery row has `version`, which is {SCHEMA_VERSION}. It changes when a field changes its meaning or goes away, not when one is added; \
-         `hotset view` reads the versions that came before as well, and refuses others with a sentence.\n"
+        "{HEAD}\nEvery row has `version`, which is {SCHEMA_VERSION}. It changes when a field or a column changes its meaning or place or goes away, \
+         not when one is added; `hotset view` reads the versions that came before as well, and refuses others with a sentence.\n"
     );
-    for (heading, path, name, said) in PARTS {
-        let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-        let file = syn::parse_file(&text).with_context(|| format!("{path} is not Rust"))?;
-        let found = file.items.into_iter().find_map(|item| match item {
-            Item::Struct(item) if item.ident == name => Some(item),
-            _ => None,
-        });
-        let item = found.with_context(|| format!("{path} has no structure {name}"))?;
+    for (heading, name, said) in PARTS {
         page.push_str(&format!("\n## {heading}\n\n"));
         if !said.is_empty() {
             page.push_str(&format!("{said}\n\n"));
         }
-        page.push_str(&table(&item).with_context(|| format!("{path}, {name}"))?);
+        page.push_str(&table(definition.fields(name)?).with_context(|| format!("{}, {name}", rows::SOURCE))?);
     }
+    page.push_str(&format!("\n{CHANGES}"));
     Ok(page)
 }
 
-fn table(item: &ItemStruct) -> Result<String> {
+fn table(fields: &[Field]) -> Result<String> {
     let mut lines = "| field | type | meaning |\n| --- | --- | --- |\n".to_owned();
-    let Fields::Named(fields) = &item.fields else { return Ok(lines) };
-    for field in &fields.named {
+    for field in fields {
         let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
         let said = comment(&field.attrs);
         ensure!(!said.is_empty(), "the field {name} has no comment to tell its meaning");
-        let (name, kind) = match is_flattened(field) {
+        let (name, kind) = match rows::has(field, "flatten") {
             true => ("*and*".to_owned(), format!("the fields of {}", shown(&field.ty))),
             false => (format!("`{name}`"), shown(&field.ty)),
         };
@@ -87,6 +91,9 @@ fn shown(ty: &Type) -> String {
     if let Type::Reference(reference) = ty {
         return shown(&reference.elem);
     }
+    if let Type::Tuple(tuple) = ty {
+        return tuple.elems.iter().map(shown).collect::<Vec<_>>().join(" and ");
+    }
     let Type::Path(path) = ty else { return String::new() };
     let Some(last) = path.path.segments.last() else { return String::new() };
     let inner = || match &last.arguments {
@@ -97,7 +104,7 @@ fn shown(ty: &Type) -> String {
         _ => String::new(),
     };
     match last.ident.to_string().as_str() {
-        "u8" | "u16" | "u32" | "u64" => "whole number".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "Version" => "whole number".to_owned(),
         "f64" => "number".to_owned(),
         "bool" => "true or false".to_owned(),
         "String" | "str" | "Cow" => "text".to_owned(),
@@ -106,17 +113,12 @@ fn shown(ty: &Type) -> String {
         "Counts" => "Counts".to_owned(),
         "AppCounts" => "applications".to_owned(),
         "NamedClass" => "classes".to_owned(),
+        "Paging" => "Faults".to_owned(),
+        "RequestCounts" => "Counts of requests".to_owned(),
         "Sampling" => "how it was sampled, if it was".to_owned(),
+        "Explained" => "learnt values".to_owned(),
         other => other.to_owned(),
     }
-}
-
-fn is_flattened(field: &Field) -> bool {
-    let flattens = |attribute: &Attribute| match &attribute.meta {
-        Meta::List(list) => list.path.is_ident("serde") && list.tokens.to_string().contains("flatten"),
-        _ => false,
-    };
-    field.attrs.iter().any(flattens)
 }
 
 /// The text of `///` comments, in one line; names in brackets lose them.
@@ -134,15 +136,20 @@ fn comment(attributes: &[Attribute]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use syn::{Fields, ItemStruct};
+
     use super::*;
 
     #[test]
     fn fields_are_told_by_type_and_comment() {
-        let item: ItemStruct = syn::parse_str(
+        let of = |text: &str| match syn::parse_str::<ItemStruct>(text).unwrap().fields {
+            Fields::Named(fields) => fields.named.into_iter().collect::<Vec<Field>>(),
+            _ => Vec::new(),
+        };
+        let fields = of(
             "struct A<'a> {\n/// How | many.\n/// [`B`] too.\na: Option<u64>,\n/// All.\n#[serde(flatten)]\nb: Counts,\n/// Who.\nc: &'a str,\n}",
-        )
-        .unwrap();
-        let lines: Vec<String> = table(&item).unwrap().lines().skip(2).map(str::to_owned).collect();
+        );
+        let lines: Vec<String> = table(&fields).unwrap().lines().skip(2).map(str::to_owned).collect();
         assert_eq!(
             lines,
             [
@@ -151,7 +158,6 @@ mod tests {
                 "| `c` | text | Who. |"
             ]
         );
-        let bare: ItemStruct = syn::parse_str("struct A { a: u64 }").unwrap();
-        assert!(table(&bare).unwrap_err().to_string().contains("the field a has no comment"));
+        assert!(table(&of("struct A { a: u64 }")).unwrap_err().to_string().contains("the field a has no comment"));
     }
 }

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 use hotset_core::words::reason;
+use hotset_results::{Column, ValueKind};
 use hotset_steer::{CachedFile, CachedFiles, cached_files};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,14 @@ struct Row {
     age_seconds: u64,
 }
 
-const COLUMNS: [&str; 6] = ["path", "file_bytes", "cached_bytes", "dirty_bytes", "evicted_bytes", "age_seconds"];
+const COLUMNS: [Column; 6] = [
+    Column::new("path", ValueKind::Text, true),
+    Column::new("file_bytes", ValueKind::Whole, true),
+    Column::new("cached_bytes", ValueKind::Whole, true),
+    Column::new("dirty_bytes", ValueKind::Whole, false),
+    Column::new("evicted_bytes", ValueKind::Whole, false),
+    Column::new("age_seconds", ValueKind::Whole, true),
+];
 
 /// Groups of ages: each age is less than this number of seconds.
 const AGES: [(u64, &str); 6] = [

@@ -5,10 +5,9 @@ mod show;
 
 use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
-use hotset_results::CURVE_COLUMNS;
+use hotset_results::{COLUMNS, Metric};
 use hotset_serve::report::Rows;
 use hotset_sim::curve::{Curves, Points, Sample};
-use hotset_sim::results::Metric;
 
 use crate::failure::Failure;
 use crate::options::progress::Terminal;
@@ -126,14 +125,14 @@ impl Curve {
         select::check(path, &curves.selection)?;
         if self.bytes {
             let (drawn, rows) = curves.run_bytes(&name, || opener.open(path), &Terminal::default())?;
-            self.results.write(&CURVE_COLUMNS, &rows)?;
+            self.results.write(COLUMNS, &rows)?;
             return match self.results.has_stdout() {
                 true => Ok(()),
                 false => bytes::show(&words::named(&name, &rows[0].choice), &drawn, self.metric.into()),
             };
         }
         let drawn = curves.run(&name, || opener.open(path), &Terminal::default())?;
-        self.results.write(&CURVE_COLUMNS, &drawn.rows)?;
+        self.results.write(COLUMNS, &drawn.rows)?;
         if let Some(page) = page {
             let reading = select::reading(&self.read, &self.cut, &self.filter);
             page.write(typed, Rows { rows: &drawn.rows, series: &[], reading })?;

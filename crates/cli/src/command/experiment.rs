@@ -13,7 +13,7 @@ use clap::Args;
 use hotset_cache::machine;
 use hotset_experiment::page::{Content, Shown};
 use hotset_experiment::{Comparison, Error, File, Replayed, Runner};
-use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
+use hotset_results::COLUMNS;
 
 use crate::failure::Failure;
 use crate::options::progress::Terminal;
@@ -74,7 +74,6 @@ impl Experiment {
         let read = |path: &PathBuf| Ok(File::parse(path, &values::text(path)?)?);
         let files = self.files.iter().map(read).collect::<Result<Vec<File>, Failure>>()?;
         self.check_place(&files)?;
-        let columns = self.columns(&files)?;
         let page = self.report.prepare(&self.inputs(&files))?;
         let (mut all, mut shown) = (Vec::new(), Vec::new());
         let works: Vec<String> = files.iter().map(File::work).collect();
@@ -98,7 +97,7 @@ impl Experiment {
             shown.push(Shown::new(file, &replayed, compared, all.len()));
             all.extend(replayed.into_iter().flat_map(|replayed| replayed.rows));
         }
-        self.results.write(columns, &all)?;
+        self.results.write(COLUMNS, &all)?;
         match page {
             Some(page) => {
                 let told = all.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
@@ -127,16 +126,6 @@ impl Experiment {
     /// The directory of the traces, where it is given.
     fn base(&self) -> Option<PathBuf> {
         self.traces.clone().or_else(|| std::env::var_os("HOTSET_TRACES").map(PathBuf::from))
-    }
-
-    /// The columns of `--csv`, which are others for caches than for memory.
-    fn columns(&self, files: &[File]) -> Result<&'static [&'static str], Failure> {
-        let of_memory = files.iter().filter(|file| file.measure.is_of_memory()).count();
-        if self.results.has_csv() && of_memory > 0 && of_memory < files.len() {
-            let message = "--csv: some of the experiments are of caches and some of memory, whose rows have other columns: run them apart";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        Ok(if of_memory > 0 { &PAGING_COLUMNS } else { &CACHE_COLUMNS })
     }
 
     /// The results of each trace.

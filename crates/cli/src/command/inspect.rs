@@ -6,9 +6,9 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use hotset_results::Choice;
 use hotset_results::write_json;
 use hotset_sim::inspect::{self, By, Pattern, Ranking, Told};
-use hotset_sim::results::Choice;
 use hotset_sim::{Options, Ttl};
 use serde::Serialize;
 

@@ -10,14 +10,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
-use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
+use hotset_results::{COLUMNS, Metric, Row, SeriesRow};
 use hotset_serve::report;
 use hotset_sim::advise;
 use hotset_sim::paging::Frees;
-use hotset_sim::results::{Metric, Row, SeriesRow};
-use hotset_sim::sweep::{self, Rows, SIZES, Sweep, Swept};
+use hotset_sim::sweep::{self, SIZES, Sweep, Swept};
 use hotset_trace::{Trace, TraceError};
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::options::progress::Terminal;
@@ -139,17 +137,8 @@ impl Simulate {
         }
         let series: Vec<SeriesRow> = swept.iter_mut().flat_map(|swept| std::mem::take(&mut swept.series)).collect();
         self.clock.write(&series)?;
-        let (mut cache, mut memory) = (Vec::new(), Vec::new());
-        for swept in swept {
-            match swept.rows {
-                Rows::Cache(rows) => cache.extend(rows),
-                Rows::Memory(rows) => memory.extend(rows),
-            }
-        }
-        match is_of_memory {
-            true => self.write(&memory, &series, &PAGING_COLUMNS, page, typed),
-            false => self.write(&cache, &series, &CACHE_COLUMNS, page, typed),
-        }
+        let rows: Vec<Row> = swept.into_iter().flat_map(|swept| swept.rows).collect();
+        self.write(&rows, &series, page, typed)
     }
 
     /// The replayed traces, of requests or of memory.
@@ -193,22 +182,24 @@ impl Simulate {
         select::check(path, &sweep.selection)?;
         let swept = sweep.run(&path.display().to_string(), open, &Terminal::default());
         let mut swept = swept.map_err(|error| Failure::swept(error, "--size", self.sizes()))?;
-        if let (true, Rows::Cache(rows)) = (self.costs, &mut swept.rows) {
-            costs::weigh(rows, sweep);
+        if self.costs {
+            costs::weigh(&mut swept.rows, sweep);
         }
         if !self.results.has_stdout() && !self.clock.has_stdout() {
-            Failure::shown(self.show(&swept.rows), self.has_files())?;
+            Failure::shown(self.show(&swept.rows, sweep.of_memory), self.has_files())?;
         }
         Ok(swept)
     }
 
-    fn show(&self, rows: &Rows) -> Result<(), Failure> {
-        match rows {
-            Rows::Cache(rows) if self.policy.is_none() => show_ranked(rows, self.metric.into())?,
-            Rows::Cache(rows) => show(rows, self.metric.into(), &Marks::None)?,
-            Rows::Memory(rows) => memory::show(rows)?,
+    fn show(&self, rows: &[Row], is_of_memory: bool) -> Result<(), Failure> {
+        if is_of_memory {
+            return memory::show(rows);
         }
-        if let (true, Rows::Cache(rows)) = (self.explain, rows) {
+        match self.policy {
+            None => show_ranked(rows, self.metric.into())?,
+            Some(_) => show(rows, self.metric.into(), &Marks::None)?,
+        }
+        if self.explain {
             rows.chunk_by(|one, other| one.policy == other.policy).try_for_each(show_learnt)?;
         }
         Ok(())
@@ -220,15 +211,8 @@ impl Simulate {
     }
 
     /// Writes the results where the user wants them.
-    fn write<R: Serialize>(
-        &self,
-        rows: &[R],
-        series: &[SeriesRow],
-        columns: &[&str],
-        page: Option<Page>,
-        typed: &str,
-    ) -> Result<(), Failure> {
-        self.results.write(columns, rows)?;
+    fn write(&self, rows: &[Row], series: &[SeriesRow], page: Option<Page>, typed: &str) -> Result<(), Failure> {
+        self.results.write(COLUMNS, rows)?;
         match page {
             Some(page) => page.write(
                 typed,
@@ -297,7 +281,7 @@ fn show_learnt(rows: &[Row]) -> Result<(), Failure> {
 
 /// `1,000 blocks (3.9M)`, or `64M of objects`.
 fn size_in_words(row: &Row) -> String {
-    let blocks = || format!("{} blocks", human::count(row.size_blocks.into()));
+    let blocks = || format!("{} blocks", human::count(row.size_blocks));
     match (row.size_bytes, row.object_bytes) {
         (Some(bytes), Some(_)) => format!("{} of objects", human::bytes(bytes)),
         (Some(bytes), None) => format!("{} ({})", blocks(), human::bytes(bytes)),
@@ -310,7 +294,7 @@ fn show_plain(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure
     let mut out = stdout().lock();
     write!(out, "{}: {} references", words::chosen(first), human::count(first.counts.references))?;
     match first.distinct_blocks {
-        Some(distinct) => write!(out, " to {} distinct blocks", human::count(distinct.into()))?,
+        Some(distinct) => write!(out, " to {} distinct blocks", human::count(distinct))?,
         None => write!(out, " to blocks")?,
     }
     if let Some(block) = first.block_bytes {

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_results::{ReadError, write_csv, write_json, write_parquet};
+use hotset_results::{Column, ReadError, write_csv, write_json, write_parquet};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -58,13 +58,8 @@ impl ResultArgs {
         [&self.json, &self.csv, &self.parquet].into_iter().flatten().any(|path| path != Path::new("-"))
     }
 
-    /// True if a CSV file is wanted, whose columns must be the same for all rows.
-    pub(crate) fn has_csv(&self) -> bool {
-        self.csv.is_some()
-    }
-
     /// Writes rows where the user wants them; a CSV file has these columns, a Parquet file has them first.
-    pub(crate) fn write<T: Serialize>(&self, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
+    pub(crate) fn write<T: Serialize>(&self, columns: &[Column], rows: &[T]) -> Result<(), Failure> {
         if let Some(path) = &self.json {
             write(path, |out| write_json(out, rows))?;
         }

@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use hotset_core::policy::PolicySpec;
-use hotset_sim::results::{AppCounts, Metric, Row};
+use hotset_results::{AppCounts, Metric, Row};
 
 use super::human;
 use super::style::{self, Role, cell};
@@ -139,7 +139,7 @@ pub(crate) fn finishes(rows: &[Row]) -> String {
 fn by_size(rows: &[Row], marks: &Marks, figure: impl Fn(&[&Row], &Row) -> comfy_table::Cell) -> String {
     let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
     let policies = rows.iter().map(|row| marks.name(row).chars().count()).max().unwrap_or(0).max("policy".len());
-    let widest = rows[..sizes].iter().map(|row| human::count(row.size_blocks.into()).len()).max().unwrap_or(0);
+    let widest = rows[..sizes].iter().map(|row| human::count(row.size_blocks).len()).max().unwrap_or(0);
     let fitting = style::terminal_width().map_or(sizes, |width| width.saturating_sub(policies) / (widest + GAP));
     let columns: Vec<usize> = (0..sizes).collect();
     let tables =
@@ -228,7 +228,7 @@ pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
         let counts = &row.counts;
         let mut cells = vec![cell(&row.policy, Role::Plain)];
         cells.extend(metrics.iter().zip(&best).map(|(&metric, &best)| ratio_cell(row, best, metric)));
-        let numbers = [counts.hits, counts.misses, counts.request_misses].map(human::count).into_iter();
+        let numbers = [counts.hits, counts.misses, counts.requests().request_misses].map(human::count).into_iter();
         let numbers = numbers.chain(more.iter().map(|(_, of)| of(row).unwrap_or_default()));
         let saved = usual.zip(row.finish_seconds).map(|(usual, ours)| seconds(usual - ours));
         let numbers = numbers.chain(saved);
@@ -311,7 +311,7 @@ pub(crate) fn accesses(rows: &[Row]) -> Table {
         1..,
     );
     for row in rows {
-        let counts = &row.counts;
+        let counts = row.counts.requests();
         let missed = counts.read_request_misses as f64 / counts.read_requests.max(1) as f64;
         let cells = [
             row.policy.clone(),
@@ -342,8 +342,8 @@ pub(crate) fn classes(row: &Row) -> Table {
             human::bytes(class.block_bytes),
             human::count(counts.references),
             human::percent(counts.hit_ratio),
-            human::count(counts.read_requests),
-            human::count(counts.read_request_misses),
+            human::count(counts.requests().read_requests),
+            human::count(counts.requests().read_request_misses),
             human::count(class.write_backs),
             human::bytes(class.bytes_read),
         ];
@@ -383,7 +383,7 @@ fn size(row: &Row) -> String {
     if let (Some(bytes), Some(_)) = (row.size_bytes, row.object_bytes) {
         return human::bytes(bytes);
     }
-    let blocks = human::count(u64::from(row.size_blocks));
+    let blocks = human::count(row.size_blocks);
     match row.size_bytes {
         Some(bytes) => format!("{}\n{blocks}", human::bytes(bytes)),
         None => blocks,

@@ -1,6 +1,6 @@
 //! Tables in words.
 
-use hotset_sim::results::{Choice, Metric, Row, Share};
+use hotset_results::{Choice, Metric, Row, Share};
 
 use super::human;
 use super::table::{USUAL, is_bound, knows_future};
@@ -53,10 +53,10 @@ pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
 }
 
 /// What time costs in memory: the quickest policy at the middle size against LRU, and at the next larger size.
-fn time_saved(rows: &[Row], sizes: &[u32]) -> Option<String> {
+fn time_saved(rows: &[Row], sizes: &[u64]) -> Option<String> {
     let middle = (sizes.len() - 1) / 2;
     let finish = |row: &&Row| row.finish_seconds.unwrap_or(f64::INFINITY);
-    let of = |name: &str, size: u32| competing(rows, size).find(|row| row.policy == name)?.finish_seconds;
+    let of = |name: &str, size: u64| competing(rows, size).find(|row| row.policy == name)?.finish_seconds;
     let quickest = competing(rows, sizes[middle]).min_by(|one, other| finish(one).total_cmp(&finish(other)))?;
     let (name, ours) = (quickest.policy.as_str(), quickest.finish_seconds?);
     let saved = of(USUAL, sizes[middle]).map_or(String::new(), |usual| match usual - ours {
@@ -64,7 +64,7 @@ fn time_saved(rows: &[Row], sizes: &[u32]) -> Option<String> {
         saved => format!(", {saved:.2} s less than {USUAL}"),
     });
     let more = sizes.get(middle + 1).and_then(|&next| {
-        let (saved, bytes) = (ours - of(name, next)?, quickest.block_bytes? * u64::from(next - sizes[middle]));
+        let (saved, bytes) = (ours - of(name, next)?, quickest.block_bytes? * (next - sizes[middle]));
         if saved < 0.005 {
             return None;
         }
@@ -76,15 +76,15 @@ fn time_saved(rows: &[Row], sizes: &[u32]) -> Option<String> {
 }
 
 /// Each size once, ascending.
-fn sizes(rows: &[Row]) -> Vec<u32> {
-    let mut sizes: Vec<u32> = rows.iter().map(|row| row.size_blocks).collect();
+fn sizes(rows: &[Row]) -> Vec<u64> {
+    let mut sizes: Vec<u64> = rows.iter().map(|row| row.size_blocks).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
 }
 
 /// Rows at a size of the policies that could be run.
-fn competing(rows: &[Row], size: u32) -> impl DoubleEndedIterator<Item = &Row> {
+fn competing(rows: &[Row], size: u64) -> impl DoubleEndedIterator<Item = &Row> {
     rows.iter().filter(move |row| row.size_blocks == size && !knows_future(row))
 }
 
@@ -100,7 +100,7 @@ struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    fn at(rows: &'a [Row], size: u32, metric: Metric) -> Option<Verdict<'a>> {
+    fn at(rows: &'a [Row], size: u64, metric: Metric) -> Option<Verdict<'a>> {
         let hits = |row: &&Row| row.fresh(metric).hits;
         let bounds = rows.iter().filter(|row| row.size_blocks == size && is_bound(row));
         let bound = bounds.max_by_key(hits);
@@ -129,7 +129,7 @@ impl<'a> Verdict<'a> {
             Metric::Reads if self.usual.has_writes() => "of reads",
             Metric::Reads | Metric::References | Metric::Misses => "of references",
         };
-        let repeats = if self.usual.repeats > 0 { " (repeats left out)" } else { "" };
+        let repeats = if self.usual.repeats.is_some_and(|repeats| repeats > 0) { " (repeats left out)" } else { "" };
         format!("{noun}{repeats}")
     }
 
@@ -196,7 +196,7 @@ impl<'a> Verdict<'a> {
     }
 
     /// The least size at which the usual policy hits as much as the best one does here.
-    fn price(&self, rows: &[Row], sizes: &[u32]) -> Option<String> {
+    fn price(&self, rows: &[Row], sizes: &[u64]) -> Option<String> {
         if self.gain() == 0 || is_bound(self.best) || sizes.len() < 2 {
             return None;
         }
@@ -211,33 +211,21 @@ impl<'a> Verdict<'a> {
 }
 
 fn size(row: &Row) -> String {
-    row.size_bytes.map_or_else(|| human::counted(row.size_blocks.into(), "block"), human::bytes)
+    row.size_bytes.map_or_else(|| human::counted(row.size_blocks, "block"), human::bytes)
 }
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::spec::ObjectSize;
-    use hotset_sim::Tally;
-    use hotset_sim::results::TraceFacts;
+    use hotset_results::{Counts, RequestCounts};
 
     use super::*;
 
     /// Rows of 1000 references: policy, and hits at sizes 10, 20…
     fn rows(told: &[(&str, &[u64])]) -> Vec<Row> {
-        let facts = TraceFacts {
-            name: "t".into(),
-            choice: Choice::default(),
-            block_bytes: None,
-            distinct: None,
-            has_ops: false,
-            sample: None,
-            apps: Vec::new(),
-        };
         let row = |policy: &str, index: usize, hits: u64| {
-            let mut tally = Tally::default();
-            (tally.total.references, tally.total.hits) = (1000, hits);
-            (tally.total.read_references, tally.total.read_hits) = (1000, hits);
-            facts.row(policy.to_owned(), ObjectSize::of_objects(10 * (index as u32 + 1)), 1, &tally)
+            let requests = RequestCounts { read_references: 1000, read_hits: hits, ..RequestCounts::default() };
+            let counts = Counts { requests: Some(requests), ..Counts::new(1000, hits) };
+            Row { policy: policy.to_owned(), size_blocks: 10 * (index as u64 + 1), counts, ..Row::default() }
         };
         let of_policy = |(policy, hits): &(&str, &[u64])| {
             hits.iter().enumerate().map(|(i, &hits)| row(policy, i, hits)).collect::<Vec<_>>()
@@ -313,8 +301,9 @@ mod tests {
     fn reads_are_told_without_repeats_and_writes() {
         let mut rows = rows(&[("lru", &[910]), ("arc", &[960]), ("opt", &[970])]);
         for row in &mut rows {
-            (row.counts.read_references, row.counts.read_hits) = (600, row.counts.hits - 400);
-            (row.repeats, row.repeat_hits) = (500, 500);
+            let read_hits = row.counts.hits - 400;
+            row.counts.requests = Some(RequestCounts { read_references: 600, read_hits, ..RequestCounts::default() });
+            (row.repeats, row.repeat_hits) = (Some(500), Some(500));
         }
         assert_eq!(
             summary(&rows, Metric::Reads).unwrap(),

@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use hotset_results as results;
-use hotset_sim::results::SeriesRow;
+use hotset_results::SeriesRow;
 use hotset_trace::Format;
 use serde::{Deserialize, Serialize};
 

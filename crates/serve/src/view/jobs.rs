@@ -12,7 +12,7 @@ use hotset_cache::machine;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::select::{Filter, Ops, Selection};
-use hotset_sim::sweep::{Rows, SIZES, Sweep};
+use hotset_sim::sweep::{SIZES, Sweep};
 use hotset_sim::{Options, SimError, Watch};
 use hotset_trace::{Format, OpenOptions};
 use serde::Serialize;
@@ -86,10 +86,7 @@ impl Job {
             SimError::Sizes(error) => wrong_size(error),
             error => error.to_string(),
         })?;
-        let rows = match &swept.rows {
-            Rows::Cache(rows) => rows.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>(),
-            Rows::Memory(rows) => rows.iter().map(serde_json::to_value).collect(),
-        };
+        let rows = swept.rows.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
         rows.map_err(|error| error.to_string())
     }
 

@@ -23,15 +23,15 @@ mod told;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_core::storage::StorageModel;
+use hotset_results::{Metric, Row, SCHEMA_VERSION, Share};
 use hotset_trace::{Trace, TraceError};
 
 use crate::clock::{self, Every};
 use crate::error::SimError;
 use crate::expand::options::Options;
 use crate::progress::Observer;
-use crate::results::{Metric, Row, SCHEMA_VERSION, Share};
 use crate::select::{Filter, Names, Ops, Selection};
-use crate::sweep::{Rows, Sweep, Swept};
+use crate::sweep::{Sweep, Swept};
 
 pub use evidence::{Database, Evidence, Finding, REPEATED, SERVED, UNSEEN, WAITED, buffers, database_of};
 pub use measures::{Action, MOUNT_HIT, Measure, SAVED, SAVED_BY_MOUNT, SAVED_BY_STEERING};
@@ -214,7 +214,7 @@ impl Advisor {
             timed = replay.rows(&all, SizeSpec::of_blocks(&sizes), Some(self.clock()))?;
         }
         let seconds = |policy: &str, size| {
-            let row = timed.iter().find(|row| row.policy == policy && row.size_blocks == size)?;
+            let row = timed.iter().find(|row| row.policy == policy && row.size_blocks == u64::from(size))?;
             row.finish_seconds
         };
         change.seconds = seconds(&advice.policy, at);
@@ -314,15 +314,12 @@ impl Replay<'_> {
         sizes: SizeSpec,
         clock: Option<clock::ClockOptions>,
     ) -> Result<Vec<Row>, SimError> {
-        match self.swept(policies, sizes, clock)?.rows {
-            Rows::Cache(rows) => Ok(rows),
-            Rows::Memory(_) => unreachable!("the sweep was not one of memory"),
-        }
+        Ok(self.swept(policies, sizes, clock)?.rows)
     }
 
     /// The one size that the user has, in blocks.
     fn blocks_of(&self, size: &SizeSpec, advice: &Advice) -> Result<u32, SimError> {
-        let sizes = size.resolve(advice.distinct_blocks.into(), advice.block_bytes).map_err(SimError::Sizes)?;
+        let sizes = size.resolve(advice.distinct_blocks, advice.block_bytes).map_err(SimError::Sizes)?;
         match sizes[..] {
             [size] => Ok(size),
             _ => Err(SimError::Sizes(SpecError::new("advice is given on one size: expected one"))),

@@ -1,9 +1,9 @@
 //! What advice says, and how it follows from rows.
 
+use hotset_results::{Choice, Row, SeriesRow};
 use serde::Serialize;
 
 use super::{Action, ENOUGH, Evidence, Finding, MOUNT_HIT, Measure, NEAR, REPEATED, WORTHWHILE, share};
-use crate::results::{Choice, Row, SeriesRow};
 
 /// The share of the attainable hits that today's policy must have for its memory to be compared with less of it.
 const COMPARABLE: f64 = 0.1;
@@ -27,7 +27,7 @@ pub struct Advice {
     /// Reads that hit when everything fits: the others are the first of their blocks, which no cache serves.
     pub attainable_hits: u64,
     /// Distinct blocks.
-    pub distinct_blocks: u32,
+    pub distinct_blocks: u64,
     /// Bytes of a block, where blocks have a size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_bytes: Option<u64>,
@@ -163,12 +163,12 @@ pub(super) fn standings(rows: &[Row]) -> Vec<Standing> {
 
 /// Size by size, ascending.
 pub(super) fn sizes(rows: &[Row], today: &str, policy: &str, bound: &str) -> Vec<AtSize> {
-    let hits = |policy: &str, size: u32| {
+    let hits = |policy: &str, size: u64| {
         let row = rows.iter().find(|row| row.policy == policy && row.size_blocks == size);
         row.map_or(0, |row| share(row).hits)
     };
     let at = |row: &Row| AtSize {
-        size_blocks: row.size_blocks,
+        size_blocks: row.size_blocks as u32,
         size_bytes: row.size_bytes,
         references: row.counts.references,
         today_hits: hits(today, row.size_blocks),

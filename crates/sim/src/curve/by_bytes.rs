@@ -2,19 +2,20 @@
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::setting::SettingName;
+use hotset_results::{Row, Sampling};
 use hotset_trace::{Trace, TraceError, TraceReader};
 
 use super::bytes::{ByteCurves, ByteLine, BytePoint, Weights, bounds, expected_error, is_lru, is_of_one_pass, lru};
 use super::sampled::{self, Sampled};
 use super::shards::RESOLVED;
-use super::{CurveRow, Curves, Points, Sample, Sampling, log_spread};
+use super::{Curves, Points, Sample, log_spread, row};
 use crate::error::SimError;
 use crate::expand::options::Options;
+use crate::facts::TraceFacts;
 use crate::grid::{self, Plan};
 use crate::progress::Observer;
 use crate::references::References;
 use crate::references::prepare::{Prepared, prepare};
-use crate::results::Choice;
 
 impl Curves {
     /// Draws curves over bytes of the trace that `open` opens, whose objects are a block each and have sizes. Rows and
@@ -24,13 +25,13 @@ impl Curves {
         name: &str,
         open: impl Fn() -> Result<Trace, TraceError>,
         observer: &dyn Observer,
-    ) -> Result<(ByteCurves, Vec<CurveRow>), SimError> {
+    ) -> Result<(ByteCurves, Vec<Row>), SimError> {
         let keep_times = self.policies.iter().any(|policy| policy.args(None).uses_clock());
         let options = Options { keep_sizes: true, keep_times, ..self.options.clone() };
         let trace = self.selection.open(name, open, &options)?;
         sampled::check(trace.meta())?;
-        let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
-        if self.options.block_bytes(trace.meta()).is_some() {
+        let facts = self.facts(name, trace.meta());
+        if facts.block_bytes.is_some() {
             return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "its blocks all have one size" });
         }
         let reading = observer.reading(name, &trace.progress);
@@ -80,7 +81,7 @@ impl Curves {
         if let (Some(sampling), Some((_, whole))) = (sampling, sampled) {
             curves.scale(sampling, &whole);
         }
-        let rows = self.byte_rows(&curves, name, &choice);
+        let rows = self.byte_rows(&curves, &facts);
         Ok((curves, rows))
     }
 
@@ -149,11 +150,11 @@ impl Curves {
         Ok(points.collect())
     }
 
-    fn byte_rows(&self, curves: &ByteCurves, name: &str, choice: &Choice) -> Vec<CurveRow> {
+    fn byte_rows(&self, curves: &ByteCurves, facts: &TraceFacts) -> Vec<Row> {
         let row = |line: &ByteLine, point: &BytePoint, bound: &BytePoint| {
-            CurveRow::of_bytes(name, &line.policy, curves, (point, bound), self.seed, choice)
+            row::of_bytes(facts, &line.policy, curves, (point, bound), self.seed)
         };
-        let of_line = |line: &ByteLine| -> Vec<CurveRow> {
+        let of_line = |line: &ByteLine| -> Vec<Row> {
             line.points.iter().zip(&curves.bounds).map(|(point, bound)| row(line, point, bound)).collect()
         };
         curves.lines.iter().flat_map(of_line).collect()

@@ -17,7 +17,9 @@
 use hotset_core::policy::{OnePass, PolicySpec};
 use rayon::prelude::*;
 
-use super::{Sampling, mix};
+use hotset_results::Sampling;
+
+use super::mix;
 use crate::curve::sampled::Whole;
 use crate::references::References;
 

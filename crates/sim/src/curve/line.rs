@@ -1,6 +1,6 @@
 //! The curve of one policy, wherever it comes from: one pass, a sample, or replays at chosen sizes.
 
-use serde::Serialize;
+use hotset_results::Sampling;
 
 use super::{Count, Curve, SampledCurve, log_spread};
 
@@ -19,20 +19,6 @@ pub struct Line {
     pub simulated: bool,
     /// Size and hits: from each size on so many hits, or, if simulated, at this size.
     steps: Vec<(u64, f64)>,
-}
-
-/// How an estimate was made.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Sampling {
-    /// Share of the blocks.
-    pub sampling_rate: f64,
-    /// Blocks in the sample.
-    pub sampled_blocks: u64,
-    /// The least size, in blocks, about which the sample says anything.
-    pub resolution_blocks: u64,
-    /// Mean absolute error of the hit ratio to be expected; absent if the sample cannot tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_error: Option<f64>,
 }
 
 impl Line {

@@ -3,18 +3,19 @@
 use hotset_core::policy::{OnePass, PolicySpec};
 use hotset_core::setting::SettingName;
 use hotset_core::spec::{SpecError, Value};
-use hotset_trace::{Trace, TraceError};
+use hotset_results::{Choice, Row};
+use hotset_trace::{Meta, Trace, TraceError};
 
-use super::{CurveRow, Line, LruCurve, OptCurve, Shards, spread};
+use super::{Line, LruCurve, OptCurve, Shards, row, spread};
 use crate::curve::sampled;
 use crate::error::SimError;
 use crate::expand::options::Options;
 use crate::expand::scan::scan;
+use crate::facts::TraceFacts;
 use crate::grid::{self, Plan};
 use crate::progress::Observer;
 use crate::references::References;
 use crate::references::prepare::{Prepared, prepare};
-use crate::results::Choice;
 use crate::select::Selection;
 
 /// Which curves are drawn, and how.
@@ -101,7 +102,7 @@ pub struct Drawn {
     /// One a policy.
     pub lines: Vec<Line>,
     /// One a policy and size: policy by policy.
-    pub rows: Vec<CurveRow>,
+    pub rows: Vec<Row>,
     /// Bytes of a block, where blocks have a size.
     pub block_bytes: Option<u64>,
 }
@@ -134,9 +135,8 @@ impl Curves {
     ) -> Result<Drawn, SimError> {
         let trace = self.selection.open(name, open, &self.options)?;
         sampled::check(trace.meta())?;
-        let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
-        let choice = Choice { format: trace.meta().format, ..choice };
-        let block_bytes = self.options.block_bytes(trace.meta());
+        let facts = self.facts(name, trace.meta());
+        let block_bytes = facts.block_bytes;
         let lines = match self.sample {
             Some(sample) => vec![self.sampled(sample, name, trace, observer)?],
             None => self.exact(name, trace, block_bytes, observer)?,
@@ -144,7 +144,7 @@ impl Curves {
         if lines.first().is_none_or(|line| line.references == 0) {
             return Err(SimError::nothing(name, &self.selection));
         }
-        let rows = self.rows(&lines, name, &choice, block_bytes);
+        let rows = self.rows(&lines, &facts);
         Ok(Drawn { lines, rows, block_bytes })
     }
 
@@ -241,12 +241,25 @@ impl Curves {
         Ok(Line::simulated(policy.to_string(), references, distinct.into(), hits))
     }
 
-    fn rows(&self, lines: &[Line], name: &str, choice: &Choice, block_bytes: Option<u64>) -> Vec<CurveRow> {
+    /// What the rows of a trace have in common.
+    pub(super) fn facts(&self, name: &str, meta: &Meta) -> TraceFacts {
+        TraceFacts {
+            name: name.to_owned(),
+            choice: Choice { format: meta.format, ..self.selection.choice(&self.options, meta.has_ops) },
+            block_bytes: self.options.block_bytes(meta),
+            distinct: None,
+            has_ops: meta.has_ops,
+            sample: meta.sample,
+            apps: Vec::new(),
+        }
+    }
+
+    fn rows(&self, lines: &[Line], facts: &TraceFacts) -> Vec<Row> {
         let sizes = |line: &Line| match self.points {
             Points::Some(points) => line.sizes(points),
             Points::All => line.steps(),
         };
-        let row = |line, size| CurveRow::new(name, line, size, self.seed, choice, block_bytes);
+        let row = |line, size| row::of_blocks(facts, line, size, self.seed);
         lines.iter().flat_map(|line| sizes(line).into_iter().map(move |size| row(line, size))).collect()
     }
 }

@@ -23,12 +23,11 @@ mod shards;
 
 pub use crate::error::BadRate;
 pub use bytes::{ByteCurves, ByteLine, BytePoint, bounds};
-pub use line::{Line, Sampling, spread};
+pub use line::{Line, spread};
 pub use lines::{Curves, Drawn, Points, Sample};
 pub use lru::LruCurve;
 pub use opt::OptCurve;
 pub use parts::PartsCurve;
-pub use row::CurveRow;
 pub(crate) use shards::mix;
 pub use shards::{SampledCurve, Shards};
 

@@ -1,10 +1,10 @@
 //! The results of the inspection of a trace.
 
+use hotset_results::{Choice, SCHEMA_VERSION};
 use serde::Serialize;
 
 use super::Inspection;
 use crate::expand::options::Options;
-use crate::results::{Choice, SCHEMA_VERSION};
 use crate::select::Selection;
 
 /// The JSON object of an inspection.
@@ -27,5 +27,5 @@ impl<'a> Told<'a> {
 
 /// Selection of a trace with or without operations. Effects of deletion and expiry concern caches alone.
 pub fn choice(selection: &Selection, options: &Options, has_ops: bool) -> Choice {
-    Choice { deletes: None, ttl: None, ..Choice::new(selection, options, has_ops) }
+    Choice { deletes: None, ttl: None, ..selection.choice(options, has_ops) }
 }

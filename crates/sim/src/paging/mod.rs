@@ -21,4 +21,5 @@ pub use build::hold;
 pub use cell::{Frees, PagingTally};
 pub use grid::{PagingPlan, run};
 pub use held::HeldMemory;
-pub use rows::{BASELINE, Facts, PagingRow, relate_to_clock};
+pub use rows::BASELINE;
+pub(crate) use rows::{relate_to_clock, row};

@@ -10,9 +10,11 @@ pub(crate) mod last_sizes;
 mod ops;
 mod reader;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use hotset_core::spec::Value;
+use hotset_results::Choice;
 use hotset_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::SimError;
@@ -89,6 +91,20 @@ impl Selection {
     /// True if it depends on the number of references, so that [`Selection::resolve`] must read the trace before.
     pub fn needs_length(&self) -> bool {
         matches!(self.warmup, Some(Warmup::Share(_)))
+    }
+
+    /// This selection of a trace, which has operations or not, as rows tell it.
+    pub fn choice(&self, options: &Options, has_ops: bool) -> Choice {
+        let told = |filter: &Filter| (!filter.is_everything()).then(|| filter.to_string());
+        Choice {
+            format: "",
+            filter: told(&self.only),
+            warmup: self.warmup.map(|warmup| warmup.to_string()),
+            count_only: told(&self.count_only),
+            maps: has_ops.then_some(Cow::Borrowed(options.maps.name())),
+            deletes: has_ops.then_some(Cow::Borrowed(if options.deletes.apply() { "apply" } else { "ignore" })),
+            ttl: (!options.ttl.apply()).then_some(Cow::Borrowed("ignore")),
+        }
     }
 
     /// Opens the selected requests of the trace `name` by `open`, twice if [its length is

@@ -292,7 +292,7 @@ fn a_cache_in_bytes_hits_alike_with_and_without_the_writes() {
         let mut sweep = crate::sweep::Sweep::parse("lru", "100B").unwrap();
         sweep.selection = only(text);
         let swept = sweep.run("t", || Ok(key_value()), &Silent).unwrap();
-        let crate::sweep::Rows::Cache(rows) = swept.rows else { panic!("a trace of requests") };
+        let rows = swept.rows;
         assert_eq!(
             (rows[0].counts.references, rows[0].counts.hits, rows[0].object_bytes_hit),
             (reads, 1, Some(82)),

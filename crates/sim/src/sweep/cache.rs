@@ -3,17 +3,18 @@
 use hotset_core::policy::{Args, Explained, Names, PolicySpec};
 use hotset_core::request::Kind;
 use hotset_core::spec::ObjectSize;
+use hotset_results::{Choice, Row};
 use hotset_trace::{Meta, Tables, Trace, TraceReader};
 
-use super::{Rows, Sweep, Swept};
+use super::{Sweep, Swept};
 use crate::curve::{BytePoint, bounds};
 use crate::error::SimError;
 use crate::expand::options::Options;
+use crate::facts::TraceFacts;
 use crate::grid::{self, Plan, Replayed};
 use crate::progress::Observer;
 use crate::references::References;
 use crate::references::prepare::{Prepared, prepare};
-use crate::results::{Choice, Row, TraceFacts};
 
 impl Sweep {
     /// Rows of an open trace of requests.
@@ -49,18 +50,16 @@ impl Sweep {
         }
         let mut swept =
             self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells);
-        if let Rows::Cache(rows) = &mut swept.rows {
-            for (row, plan) in rows.iter_mut().zip(&plans) {
-                let bound = bounds.iter().find(|bound| plan.bytes == Some(bound.size));
-                let counts = row.counts;
-                row.bound_hit_ratio = bound.map(|bound| bound.hits as f64 / counts.references.max(1) as f64);
-                let bytes = row.object_bytes.unwrap_or(0).max(1);
-                row.bound_byte_hit_ratio = bound.map(|bound| bound.bytes_hit as f64 / bytes as f64);
-            }
+        for (row, plan) in swept.rows.iter_mut().zip(&plans) {
+            let bound = bounds.iter().find(|bound| plan.bytes == Some(bound.size));
+            let references = row.counts.references.max(1);
+            row.bound_hit_ratio = bound.map(|bound| bound.hits as f64 / references as f64);
+            let bytes = row.object_bytes.unwrap_or(0).max(1);
+            row.bound_byte_hit_ratio = bound.map(|bound| bound.bytes_hit as f64 / bytes as f64);
         }
-        if let (true, Rows::Cache(rows)) = (self.explain, &mut swept.rows) {
+        if self.explain {
             let names = TraceNames(reader.tables());
-            for (row, told) in rows.iter_mut().zip(cells.explanations) {
+            for (row, told) in swept.rows.iter_mut().zip(cells.explanations) {
                 row.explained = Explained::all(told, &names);
             }
         }
@@ -173,9 +172,9 @@ impl Sweep {
     ) -> TraceFacts {
         TraceFacts {
             name: name.to_owned(),
-            choice: Choice { format: meta.format, ..Choice::new(&self.selection, &self.options, meta.has_ops) },
+            choice: Choice { format: meta.format, ..self.selection.choice(&self.options, meta.has_ops) },
             block_bytes,
-            distinct,
+            distinct: distinct.map(u64::from),
             has_ops: meta.has_ops,
             sample: meta.sample,
             apps: reader.tables().apps.clone(),
@@ -194,7 +193,7 @@ impl Sweep {
             let size = ObjectSize { objects: plan.capacity, bytes: plan.bytes };
             rows.push(Row { reference_nanoseconds, ..facts.row(spec, size, self.seed, tally) });
         }
-        Swept { rows: Rows::Cache(rows), series }
+        Swept { rows, series }
     }
 }
 

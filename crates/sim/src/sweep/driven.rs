@@ -1,16 +1,17 @@
 //! A replay with an external policy.
 
 use hotset_core::spec::ObjectSize;
+use hotset_results::Row;
 use hotset_trace::{Trace, TraceError};
 
 use super::Sweep;
 use crate::engine::{Count, Tally, Transfers};
 use crate::error::SimError;
 use crate::expand::options::Options;
+use crate::facts::TraceFacts;
 use crate::progress::Observer;
 use crate::references::References;
 use crate::references::prepare::{Prepared, prepare};
-use crate::results::{Row, TraceFacts};
 use crate::select::Selection;
 use crate::window::{Event, WINDOW};
 

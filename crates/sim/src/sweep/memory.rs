@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use hotset_core::policy::{PolicySpec, Setting};
+use hotset_results::{Choice, Row};
 use hotset_trace::Trace;
 
 use super::Sweep;
 use crate::error::SimError;
-use crate::paging::{self, Facts, HeldMemory, PagingPlan, PagingRow, relate_to_clock};
+use crate::facts::TraceFacts;
+use crate::paging::{self, HeldMemory, PagingPlan, relate_to_clock};
 use crate::progress::Observer;
 use hotset_core::view::BlockSize;
 
@@ -18,7 +20,7 @@ impl Sweep {
         name: &str,
         mut trace: Trace,
         observer: &dyn Observer,
-    ) -> Result<Vec<PagingRow>, SimError> {
+    ) -> Result<Vec<Row>, SimError> {
         let memory = trace.reader.memory().expect("the caller asked for it before");
         let told = memory.memory_meta();
         if let Some(clock) = &self.clock {
@@ -35,10 +37,19 @@ impl Sweep {
         if held.pages() == 0 {
             return Err(SimError::nothing_referenced(name, &self.selection));
         }
-        self.over_pages(held, &Facts { name: name.to_owned(), has_writes: told.has_writes }, observer)
+        let facts = TraceFacts {
+            name: name.to_owned(),
+            choice: Choice::default(),
+            block_bytes: Some(held.page_bytes()),
+            distinct: Some(held.pages().into()),
+            has_ops: told.has_writes,
+            sample: None,
+            apps: Vec::new(),
+        };
+        self.over_pages(held, &facts, observer)
     }
 
-    fn over_pages(&self, held: HeldMemory, facts: &Facts, observer: &dyn Observer) -> Result<Vec<PagingRow>, SimError> {
+    fn over_pages(&self, held: HeldMemory, facts: &TraceFacts, observer: &dyn Observer) -> Result<Vec<Row>, SimError> {
         let held = Arc::new(held);
         let frames = self.sizes.resolve(held.pages().into(), Some(held.page_bytes())).map_err(SimError::Sizes)?;
         let cells: Vec<(&PolicySpec, u32)> =
@@ -56,9 +67,9 @@ impl Sweep {
             paging::run(&held, &plans, replaying.as_ref())?
         };
         let row = |(&(policy, frames), tally): (&(&PolicySpec, u32), &paging::PagingTally)| {
-            facts.row(&held, policy.to_string(), frames, self.seed, tally)
+            paging::row(facts, &held, policy.to_string(), frames, self.seed, tally)
         };
-        let mut rows: Vec<PagingRow> = cells.iter().zip(&tallies).map(row).collect();
+        let mut rows: Vec<Row> = cells.iter().zip(&tallies).map(row).collect();
         relate_to_clock(&mut rows);
         Ok(rows)
     }

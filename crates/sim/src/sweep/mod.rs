@@ -1,7 +1,7 @@
 //! The front door: a trace × policies × sizes → rows of results.
 //!
 //! A [`Sweep`] says what is replayed and how. [`Sweep::run`] reads a trace, replays every policy at every size on all
-//! cores, and gives one row a cell, policy by policy. A trace of memory gives rows of paging.
+//! cores, and gives one row a cell, policy by policy. Rows of a trace of memory tell faults.
 
 mod cache;
 mod driven;
@@ -12,15 +12,14 @@ use std::ops::Range;
 use hotset_core::classify::Rules;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_results::{Row, SeriesRow};
 use hotset_trace::{Trace, TraceError};
-use serde::Serialize;
 
 use crate::clock;
 use crate::error::SimError;
 use crate::expand::options::Options;
-use crate::paging::{Frees, PagingRow};
+use crate::paging::Frees;
 use crate::progress::Observer;
-use crate::results::{Row, SeriesRow};
 use crate::select::Selection;
 
 pub use driven::Driven;
@@ -75,19 +74,9 @@ pub struct Sweep {
 #[derive(Clone, Debug)]
 pub struct Swept {
     /// One row a cell: policy by policy, each at all sizes.
-    pub rows: Rows,
+    pub rows: Vec<Row>,
     /// Rows of one stretch of time after another, if the clock has samples.
     pub series: Vec<SeriesRow>,
-}
-
-/// Rows of one kind of trace.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum Rows {
-    /// Of requests.
-    Cache(Vec<Row>),
-    /// Of references to memory.
-    Memory(Vec<PagingRow>),
 }
 
 impl Sweep {
@@ -137,7 +126,7 @@ impl Sweep {
             return Err(SimError::NoMemoryTrace { trace: name.to_owned() });
         }
         match self.of_memory {
-            true => Ok(Swept { rows: Rows::Memory(self.over_memory(name, trace, observer)?), series: Vec::new() }),
+            true => Ok(Swept { rows: self.over_memory(name, trace, observer)?, series: Vec::new() }),
             false => self.over_requests(name, trace, observer),
         }
     }

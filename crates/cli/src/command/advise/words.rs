@@ -78,7 +78,7 @@ fn without_figures(advice: &Advice) -> String {
             };
             format!(
                 "Nothing to gain within one run: {why}, so no cache helps, whatever its size and policy. The next run is another question: it would find {} in memory if that much stays free.",
-                human::blocks(advice.distinct_blocks.into(), advice.block_bytes)
+                human::blocks(advice.distinct_blocks, advice.block_bytes)
             )
         }
         _ => format!(
@@ -110,7 +110,7 @@ fn heading(advice: &Advice) -> String {
         "{}: {} of {}, repeats left out. {} % of the reads are the first of their blocks, which no cache serves.",
         words::named(&advice.trace, &advice.choice),
         human::counted(advice.reads, "read"),
-        human::blocks(advice.distinct_blocks.into(), advice.block_bytes),
+        human::blocks(advice.distinct_blocks, advice.block_bytes),
         percent(first, advice.reads)
     )
 }

@@ -2,8 +2,8 @@
 
 use std::io::{Write, stdout};
 
-use hotset_sim::curve::{ByteCurves, ByteLine, BytePoint, Sampling};
-use hotset_sim::results::Metric;
+use hotset_results::{Metric, Sampling};
+use hotset_sim::curve::{ByteCurves, ByteLine, BytePoint};
 
 use super::show::sampling_error;
 use crate::failure::Failure;

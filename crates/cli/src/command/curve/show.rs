@@ -3,8 +3,8 @@
 use std::io::{Write, stdout};
 
 use hotset_core::policy::PolicySpec;
-use hotset_sim::curve::{Line, Sampling, spread};
-use hotset_sim::results::Metric;
+use hotset_results::{Metric, Sampling};
+use hotset_sim::curve::{Line, spread};
 
 use crate::failure::Failure;
 use crate::output::style::{self, Role};

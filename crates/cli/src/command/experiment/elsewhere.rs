@@ -4,9 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hotset_experiment::{AnyRow, File, Replayed, SweepRequest};
-use hotset_sim::paging::PagingRow;
-use hotset_sim::results::Row;
+use hotset_experiment::{File, Replayed, SweepRequest};
+use hotset_results::Row;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -29,8 +28,7 @@ struct Asked<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Answer {
-    Cache { cache: Vec<Row> },
-    Memory { paging: Vec<PagingRow> },
+    Rows { rows: Vec<Row> },
     Error { error: String },
 }
 
@@ -79,10 +77,8 @@ pub(super) fn replay(
 fn answer(line: &str) -> Result<Replayed, Failure> {
     let foreign =
         |error| Failure::Work(format!("--on: the Python package returned something other than rows ({error})"));
-    let rows = match serde_json::from_str(line).map_err(foreign)? {
-        Answer::Cache { cache } => cache.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(),
-        Answer::Memory { paging } => paging.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(),
-        Answer::Error { error } => return Err(Failure::Work(error)),
-    };
-    Ok(Replayed { rows, series: Vec::new() })
+    match serde_json::from_str(line).map_err(foreign)? {
+        Answer::Rows { rows } => Ok(Replayed { rows, series: Vec::new() }),
+        Answer::Error { error } => Err(Failure::Work(error)),
+    }
 }

@@ -1,6 +1,6 @@
 //! Hits and partition of each application, in one interval of time after another.
 
-use hotset_sim::results::SeriesRow;
+use hotset_results::SeriesRow;
 
 use super::show::table;
 use crate::output::human;

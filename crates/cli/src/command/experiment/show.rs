@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
 
-use hotset_experiment::{AnyRow, Comparison, File, Measure, NO_GAIN, OnTrace, Replayed, file_name, label};
+use hotset_experiment::{Comparison, File, Measure, NO_GAIN, OnTrace, Replayed, file_name, label};
+use hotset_results::Row;
 
 use super::least::least_sizes;
 use super::over_time::{fitted, heat, over_time};
@@ -26,8 +27,8 @@ pub(super) fn show(file: &File, traces: &[Replayed], compared: &[Comparison], ma
     let what = file.measured();
     if file.every.is_some() {
         for Replayed { rows, series } in traces.iter().filter(|trace| !trace.rows.is_empty()) {
-            let (name, block) = (file_name(rows[0].trace()), rows[0].block_bytes().unwrap_or(1));
-            let at = if rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks()) {
+            let (name, block) = (file_name(&rows[0].trace), block_bytes(&rows[0]));
+            let at = if rows.iter().all(|row| row.size_blocks == rows[0].size_blocks) {
                 format!(" at {}", size(&rows[0]))
             } else {
                 String::new()
@@ -42,7 +43,7 @@ pub(super) fn show(file: &File, traces: &[Replayed], compared: &[Comparison], ma
         }
     } else if file.applications {
         for (rows, lines) in traces.iter().flat_map(|trace| by_application(&trace.rows, file)) {
-            writeln!(out, "\n{} at {}: {what}\n\n{}", file_name(rows.trace()), size(rows), table(&lines))?;
+            writeln!(out, "\n{} at {}: {what}\n\n{}", file_name(&rows.trace), size(rows), table(&lines))?;
         }
     } else if let Some(lines) = at_one_size(traces, file) {
         let own_sizes = file.mixes.iter().any(|mix| mix.size.is_some());
@@ -50,7 +51,7 @@ pub(super) fn show(file: &File, traces: &[Replayed], compared: &[Comparison], ma
         writeln!(out, "\nat {sizes}: {what}\n\n{}", table(&lines))?;
     } else {
         for Replayed { rows, .. } in traces.iter().filter(|trace| !trace.rows.is_empty()) {
-            let name = file_name(rows[0].trace());
+            let name = file_name(&rows[0].trace);
             writeln!(out, "\n{name}: {what}\n\n{}", table(&grid(rows, file)))?;
         }
     }
@@ -67,8 +68,8 @@ pub(super) fn show(file: &File, traces: &[Replayed], compared: &[Comparison], ma
 }
 
 /// A line a policy, a column a size.
-fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
-    let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
+fn grid(rows: &[Row], file: &File) -> Vec<Vec<String>> {
+    let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
     let mut lines = vec![std::iter::once("policy".to_owned()).chain(rows[..sizes].iter().map(size)).collect()];
     for of_policy in rows.chunks(sizes) {
         if file.stacked {
@@ -76,18 +77,18 @@ fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
             continue;
         }
         let values = of_policy.iter().map(|row| shown(file.measure, file.value(row)));
-        lines.push(std::iter::once(of_policy[0].policy().to_owned()).chain(values).collect());
+        lines.push(std::iter::once(of_policy[0].policy.clone()).chain(values).collect());
     }
     lines
 }
 
 /// The lines of a policy, one below the other; lines that are zero at every size are left out.
-fn stacked(of_policy: &[AnyRow], file: &File) -> Vec<Vec<String>> {
+fn stacked(of_policy: &[Row], file: &File) -> Vec<Vec<String>> {
     let stacks: Vec<_> = of_policy.iter().map(Measure::stack).collect();
     let parts = stacks.first().map_or(0, Vec::len);
     let adds = |part: &usize| *part == 0 || stacks.iter().any(|stack| stack[*part].1 > stack[*part - 1].1);
     let line = |part: usize| {
-        let name = format!("{}: {}", of_policy[0].policy(), stacks[0][part].0);
+        let name = format!("{}: {}", of_policy[0].policy, stacks[0][part].0);
         let values = stacks.iter().map(|stack| shown(file.measure, Some(stack[part].1)));
         std::iter::once(name).chain(values).collect()
     };
@@ -96,40 +97,40 @@ fn stacked(of_policy: &[AnyRow], file: &File) -> Vec<Vec<String>> {
 
 /// A table for each size of a trace, with a row at it: a line a policy, a column each application, and one for all of
 /// them.
-fn by_application<'a>(rows: &'a [AnyRow], file: &File) -> Vec<(&'a AnyRow, Vec<Vec<String>>)> {
-    let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
-    let names: Vec<&str> = rows.first().map_or(&[][..], AnyRow::apps).iter().map(|app| app.name.as_str()).collect();
+fn by_application<'a>(rows: &'a [Row], file: &File) -> Vec<(&'a Row, Vec<Vec<String>>)> {
+    let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
+    let names: Vec<&str> = rows.first().into_iter().flat_map(|row| &row.apps).map(|app| app.name.as_str()).collect();
     let header = || ["policy"].iter().chain(&names).chain(&["all"]).map(|name| (*name).to_owned()).collect();
-    let line = |row: &AnyRow| {
+    let line = |row: &Row| {
         let apps = names.iter().map(|name| application(row, name, file));
         let all = shown(file.measure, file.value(row));
-        std::iter::once(row.policy().to_owned()).chain(apps).chain([all]).collect()
+        std::iter::once(row.policy.clone()).chain(apps).chain([all]).collect()
     };
     let table = |at: usize| std::iter::once(header()).chain(rows[at..].iter().step_by(sizes).map(line)).collect();
     (0..sizes).map(|at| (&rows[at], table(at))).collect()
 }
 
 /// The measure of an application, the size of its partition at the end, and whether its promise could not be kept then.
-fn application(row: &AnyRow, name: &str, file: &File) -> String {
+fn application(row: &Row, name: &str, file: &File) -> String {
     let value = shown(file.measure, file.measure.of_app(row, name));
-    let Some(app) = row.apps().iter().find(|app| app.name == name) else { return value };
-    let bytes = |blocks: u32| human::bytes(u64::from(blocks) * row.block_bytes().unwrap_or(1));
+    let Some(app) = row.apps.iter().find(|app| app.name == name) else { return value };
+    let bytes = |blocks: u32| human::bytes(u64::from(blocks) * block_bytes(row));
     let room = app.room_blocks.map(|blocks| format!(" in {}", bytes(blocks))).unwrap_or_default();
     format!("{value}{room}{}", if app.flagged == Some(true) { ", flagged" } else { "" })
 }
 
 /// Where several traces are all replayed at one size: a line a trace, a column a policy.
 fn at_one_size(traces: &[Replayed], file: &File) -> Option<Vec<Vec<String>>> {
-    let traces: Vec<&Vec<AnyRow>> = traces.iter().map(|trace| &trace.rows).collect();
+    let traces: Vec<&Vec<Row>> = traces.iter().map(|trace| &trace.rows).collect();
     let first = traces.first().filter(|_| traces.len() > 1)?;
-    let one_size = |rows: &&Vec<AnyRow>| rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks());
+    let one_size = |rows: &&Vec<Row>| rows.iter().all(|row| row.size_blocks == rows[0].size_blocks);
     if first.is_empty() || !traces.iter().all(one_size) {
         return None;
     }
-    let header = std::iter::once("trace".to_owned()).chain(first.iter().map(|row| row.policy().to_owned()));
-    let line = |rows: &&Vec<AnyRow>| {
+    let header = std::iter::once("trace".to_owned()).chain(first.iter().map(|row| row.policy.clone()));
+    let line = |rows: &&Vec<Row>| {
         let values = rows.iter().map(|row| shown(file.measure, file.value(row)));
-        std::iter::once(label(rows[0].trace()).to_owned()).chain(values).collect()
+        std::iter::once(label(&rows[0].trace).to_owned()).chain(values).collect()
     };
     let mut lines: Vec<Vec<String>> = std::iter::once(header.collect()).chain(traces.iter().map(line)).collect();
     if file.measure == Measure::PromisesKept {
@@ -156,9 +157,14 @@ fn shown(measure: Measure, value: Option<f64>) -> String {
     }
 }
 
+/// Bytes of a block, or of an object on average; 1 where blocks have no size.
+fn block_bytes(row: &Row) -> u64 {
+    row.size_bytes.map_or(1, |bytes| bytes / row.size_blocks.max(1))
+}
+
 /// The size of a row's cache, in bytes where blocks have a size.
-pub(super) fn size(row: &AnyRow) -> String {
-    row.size_bytes().map_or_else(|| human::count(row.size_blocks().into()), human::bytes)
+pub(super) fn size(row: &Row) -> String {
+    row.size_bytes.map_or_else(|| human::count(row.size_blocks), human::bytes)
 }
 
 /// How each pair compares over all traces and sizes, beside the paper. Every trace counts alike.

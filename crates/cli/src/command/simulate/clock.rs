@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_results::SeriesRow;
 use hotset_results::write_json;
 use hotset_sim::clock::{ClockOptions, Every};
-use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;
 use crate::options::{results, values};

@@ -2,7 +2,7 @@
 
 use hotset_core::policy::{NoEffects, Object, Outcome, Policy, PolicySpec, Reference, Setting, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_sim::results::Row;
+use hotset_results::Row;
 use hotset_sim::sweep::Sweep;
 
 /// Notes in `rows`, which are policy by policy, what their policies need for each block.
@@ -27,14 +27,15 @@ fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64>
     if policy.is_offline() {
         return None;
     }
+    let capacity = row.size_blocks as u32;
     let args = policy.args(row.block_bytes).with_rules(sweep.rules.clone());
     let setup = Setup {
         weighs: row.object_bytes.is_some(),
-        ..Setup::new(&args, row.size_blocks, row.size_blocks.saturating_mul(2), row.seed)
+        ..Setup::new(&args, capacity, capacity.saturating_mul(2), row.seed)
     };
     let apps = row.apps.len().max(1) as u32;
     let bytes = registry::visit(policy.entry().info.name, Weigh { setup: &setup, apps })?;
-    Some(bytes? as f64 / f64::from(row.size_blocks.max(1)))
+    Some(bytes? as f64 / f64::from(capacity.max(1)))
 }
 
 /// Bytes that a policy takes from the heap and keeps: when it is built, and for what it builds at the first references.
