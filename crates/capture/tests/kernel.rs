@@ -427,7 +427,7 @@ fn two_capabilities_suffice_and_none_can_be_left_out() {
         let (status, said) = with_capabilities(fewer, &trace).unwrap();
         assert_eq!(status, 99, "{fewer}: {said}");
         assert!(said.contains("it needs root, or CAP_BPF and CAP_PERFMON"), "{fewer}: {said}");
-        assert!(said.contains("--via strace needs no such rights"), "{fewer}: {said}");
+        assert!(said.contains("`via=strace` needs no such rights"), "{fewer}: {said}");
     }
 }
 

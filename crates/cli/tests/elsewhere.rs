@@ -48,7 +48,7 @@ fn rows_of_another_program_are_as_good_as_those_of_this_one() {
     let (file, rows) = experiment(&folder);
     let [local, other] = ["local", "other"].map(|name| folder.path(&format!("{name}.parquet")));
     hotset(&["experiment", &file, "--parquet", &local]).good();
-    let answer: String = rows.chunks(6).map(|rows| format!("{}\n", serde_json::json!({ "cache": rows }))).collect();
+    let answer: String = rows.chunks(6).map(|rows| format!("{}\n", serde_json::json!({ "rows": rows }))).collect();
     let (answers, asked) = (folder.file("answers", answer), folder.path("asked"));
     let script = format!("IFS= read -r line; echo \"$line\" > {asked}; cat {answers}; echo \"$@\" >> {asked}");
     let run =
@@ -72,7 +72,7 @@ fn rows_of_another_program_are_as_good_as_those_of_this_one() {
 fn whatever_the_other_program_does_is_a_sentence() {
     let folder = Folder::new();
     let (file, rows) = experiment(&folder);
-    let half = folder.file("half", format!("{}\n", serde_json::json!({ "cache": &rows[..6] })));
+    let half = folder.file("half", format!("{}\n", serde_json::json!({ "rows": &rows[..6] })));
     let ways = [
         ("exit 1", "needs the package hotset for Python and Ray"),
         ("echo \"python: No module named hotset\" >&2; exit 1", "expected what pip install 'hotset[ray]' gives"),
@@ -80,7 +80,7 @@ fn whatever_the_other_program_does_is_a_sentence() {
         (&format!("read -r line; cat {half}; kill -9 $$"), "before all rows were there"),
         ("echo '{\"error\": \"no such cluster\"}'; exit 0", "hotset: no such cluster"),
         ("echo nonsense", "returned something other than rows"),
-        ("echo '{\"cache\": [{\"version\": 2}]}'", "returned something other than rows"),
+        ("echo '{\"rows\": [{\"version\": 2}]}'", "returned something other than rows"),
     ];
     for (script, sentence) in ways {
         let run = with_script(&folder, script, &["experiment", &file, "--on", "ray"]);

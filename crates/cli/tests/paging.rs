@@ -115,7 +115,7 @@ fn an_experiment_on_memory_prints_means_and_directions_beside_the_papers() {
     let rows = hotset(&["experiment", &file, "--traces", &base, "--json", "-"]).rows();
     assert!(rows.len() == 8 && rows[0].get("faults_after_fill").is_some());
     let csv = hotset(&["experiment", &file, "--traces", &base, "--csv", "-"]).good().out;
-    assert!(csv.starts_with("version,trace,policy,") && csv.contains("refault_distance_to_clock\n"), "{csv}");
+    assert!(csv.starts_with("version,trace,policy,") && csv.contains(",refault_distance_to_clock,"), "{csv}");
 }
 
 #[test]

@@ -245,7 +245,7 @@ fn offline_policies_are_bounds_and_are_refused_on_streams() {
         let options = Options { maps: Maps::All, memory_bytes: 0, ..Options::default() };
         let (mut prepared, _) = prepare(made(&requests, 100), &options, &Silent).unwrap();
         let refused = grid::run(&mut prepared, &[plan(entry.info.name, capacity)], &Silent).unwrap_err();
-        assert!(refused.to_string().contains("raise --memory"), "{refused}");
+        assert!(refused.to_string().contains("raise `memory`"), "{refused}");
     }
 }
 

@@ -204,5 +204,5 @@ fn a_sample_of_objects_gives_the_curves_over_bytes() {
         assert!(off.len() > 3 && off.iter().sum::<f64>() / (off.len() as f64) < 4.0 * error, "{off:?} {error}");
     }
     let refused = Curves { sample: Some(Sample::Blocks(100)), ..Curves::parse("lru").unwrap() };
-    assert!(refused.run_bytes("t", open, &Silent).unwrap_err().to_string().contains("expected --sample 0.01"));
+    assert!(refused.run_bytes("t", open, &Silent).unwrap_err().to_string().contains("`sample=0.01`"));
 }

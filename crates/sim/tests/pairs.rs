@@ -54,7 +54,7 @@ const TABLE: [(Feature, Feature, Known); 21] = [
         OnDisk,
         Stream,
         Refused(
-            "on a disk one application may get ahead of another by any length of the trace, of which the 0 MiB of memory allowed holds a part: raise --memory, or leave --store out",
+            "on a disk one application may get ahead of another by any length of the trace, of which the 0 MiB of memory allowed holds a part: raise `memory`, or leave `store` out",
         ),
     ),
     (OnDisk, Future, SameAsWithoutTheFirst),
@@ -75,14 +75,14 @@ const TABLE: [(Feature, Feature, Known); 21] = [
         Stream,
         Future,
         Refused(
-            "opt must know the future of the whole trace, of which the 0 MiB of memory allowed holds a part: raise --memory, or leave the policy out",
+            "opt must know the future of the whole trace, of which the 0 MiB of memory allowed holds a part: raise `memory`, or leave the policy out",
         ),
     ),
     (
         Stream,
         Ahead,
         Refused(
-            "reading ahead ends where a file ends in the trace, of which the 0 MiB of memory allowed holds a part: raise --memory, or give prefetch=off",
+            "reading ahead ends where a file ends in the trace, of which the 0 MiB of memory allowed holds a part: raise `memory`, or give prefetch=off",
         ),
     ),
     (Stream, Delete, SameAsWithoutTheFirst),

@@ -80,7 +80,7 @@ fn arc_paper() {
 }
 
 /// The message for a column of the trace in CSV that has no fact of requests.
-const UNUSED: &str = "column `version` is not known and not used; --columns gives others of the known names";
+const UNUSED: &str = "column `version` is not known and not used; `columns` gives others of the known names";
 
 /// One trace in four formats: where two of them tell the same fact, they tell it alike of every request. What
 /// oracle-general calls a size is an object's: the length of the first request for it, 13,671 times another than the
