@@ -7,14 +7,14 @@ mod crash;
 mod support;
 
 use std::fs::{self, File, Permissions};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::Status;
-use hotset_mount::{Mode, Options, Staleness, VALIDITY};
+use hotset_mount::{FILE_VALIDITY, Mode, Options, Staleness, VALIDITY};
 
 use below::Stacked;
 use support::mounted::{MODES, Mount, can_mount};
@@ -70,7 +70,10 @@ fn again(mode: Mode, staleness: Staleness) -> Option<u64> {
     let calls = calls.expect("two looks at a few files take less than a second once in twenty times");
     let counted = Status::of(stacked.mount.cache.as_ref().unwrap()).metadata;
     stacked.stop();
-    if staleness == FOREVER {
+    if staleness == Staleness::Adaptive {
+        // The first open in the third look is the second of its kind: one keeps what the next finds.
+        assert!(counted.opens.known >= FILES as u64 && counted.kept_open > FILES as u64, "{counted:?}");
+    } else if staleness == FOREVER {
         assert!(counted.opens.known >= FILES as u64 && counted.kept > FILES as u64, "{counted:?}");
         assert!(counted.kept_open > FILES as u64, "{counted:?}");
     } else {
@@ -89,6 +92,9 @@ fn what_was_asked_is_not_asked_again() {
             usual >= 3 * FILES as u64,
             "{mode:?}: an open, its attributes, and a name that does not exist: {usual}"
         );
+        // One for each open: the file's attributes, which say that it is what it was.
+        let checks = again(mode, Staleness::Adaptive).unwrap();
+        assert_eq!(checks, FILES as u64 + 1, "{mode:?}: an open of each file and of the directory");
         let each = again(mode, Staleness::Revalidate).unwrap();
         assert!(each > usual, "{mode:?}: {each} calls are not more than {usual}");
     }
@@ -125,6 +131,63 @@ fn what_was_asked_is_asked_again_after_a_while() {
         assert_eq!((size("d/new"), names()), (Err(ErrorKind::NotFound), 1), "{mode:?}");
         mount.stop();
     }
+}
+
+/// An open finds what another program has changed or replaced, though the name and attributes are still valid. So does
+/// an open for appending.
+#[test]
+fn an_open_sees_what_is_there_though_attributes_are_adaptive() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        let mut mount = Mount::new("lru", 64, options(mode, Staleness::Adaptive));
+        let replace = |name: &str, bytes: &[u8]| {
+            fs::write(mount.source("new"), bytes).unwrap();
+            fs::rename(mount.source("new"), mount.source(name)).unwrap();
+        };
+        for name in ["f", "g"] {
+            fs::write(mount.source(name), pattern(1, 9000)).unwrap();
+            assert_eq!(fs::read(mount.at(name)).unwrap(), pattern(1, 9000));
+            assert_eq!(fs::read(mount.at(name)).unwrap(), pattern(1, 9000));
+        }
+        fs::write(mount.source("f"), pattern(2, 9000)).unwrap();
+        assert!(fs::read(mount.at("f")).unwrap() == pattern(2, 9000), "{mode:?}: a change in place");
+        replace("f", &pattern(3, 9000));
+        assert!(fs::read(mount.at("f")).unwrap() == pattern(3, 9000), "{mode:?}: another file");
+        replace("g", b"other ");
+        File::options().append(true).open(mount.at("g")).unwrap().write_all(b"and more").unwrap();
+        assert_eq!(fs::read(mount.source("g")).unwrap(), b"other and more", "{mode:?}");
+        fs::remove_file(mount.source("g")).unwrap();
+        assert_eq!(fs::read(mount.at("g")).unwrap_err().kind(), ErrorKind::NotFound, "{mode:?}");
+        // A file that is open has no name any more, and is opened again by its descriptor.
+        let open = File::open(mount.at("f")).unwrap();
+        fs::remove_file(mount.at("f")).unwrap();
+        let again = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
+        assert!(fs::read(again).unwrap() == pattern(3, 9000), "{mode:?}");
+        drop(open);
+        mount.stop();
+    }
+}
+
+/// Attributes are valid for three seconds at first, and no longer.
+#[test]
+fn attributes_of_a_file_that_changes_are_asked_for_again_soon() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new("lru", 64, options(Mode::Strict, Staleness::Adaptive));
+    fs::write(mount.source("f"), "one").unwrap();
+    let size = || fs::metadata(mount.at("f")).unwrap().len();
+    let began = Instant::now();
+    assert_eq!(size(), 3);
+    fs::write(mount.source("f"), "three").unwrap();
+    if size() != 3 {
+        assert!(began.elapsed() >= FILE_VALIDITY, "attributes are valid for {FILE_VALIDITY:?}");
+    }
+    thread::sleep(FILE_VALIDITY + Duration::from_millis(50));
+    assert_eq!(size(), 5);
+    mount.stop();
 }
 
 /// A change detected by reads and attributes is remembered: a later open asks the source.

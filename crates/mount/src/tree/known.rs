@@ -46,6 +46,14 @@ impl Changes {
     }
 }
 
+/// For how long attributes are valid: `least` at first and after a change, twice as long after each check that finds no
+/// change, `most` at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ages {
+    pub least: Duration,
+    pub most: Duration,
+}
+
 /// Cached state of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<State>);
@@ -61,6 +69,8 @@ struct State {
 struct Facts {
     stat: Stat,
     at: Instant,
+    /// The time after `at` for which the attributes are valid.
+    valid: Duration,
     /// Extended attributes, asked for after the others: the value or the error.
     values: Vec<(OsString, Result<Vec<u8>, i32>)>,
     /// Of a directory: its state when the listing began that the kernel keeps.
@@ -72,8 +82,22 @@ struct Facts {
 
 impl Facts {
     /// Attributes, and nothing else yet.
-    fn new(stat: Stat, at: Instant, kept: Kept) -> Facts {
-        Facts { stat, at, values: Vec::new(), listed: None, files: Vec::new(), directories: Vec::new(), _kept: kept }
+    fn new(stat: Stat, at: Instant, valid: Duration, kept: Kept) -> Facts {
+        Facts {
+            stat,
+            at,
+            valid,
+            values: Vec::new(),
+            listed: None,
+            files: Vec::new(),
+            directories: Vec::new(),
+            _kept: kept,
+        }
+    }
+
+    /// The time for which the attributes remain valid, if they are.
+    fn left(&self) -> Option<Duration> {
+        self.valid.checked_sub(self.at.elapsed()).filter(|left| !left.is_zero())
     }
 }
 
@@ -148,12 +172,11 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The attributes, if they are not older than `age`, and the time for which they remain valid.
-    pub fn stat(&self, age: Duration) -> Option<(Stat, Duration)> {
+    /// The attributes, if they are valid, and the time for which they remain so.
+    pub fn stat(&self) -> Option<(Stat, Duration)> {
         let state = self.lock();
         let facts = state.facts.as_ref()?;
-        let left = age.checked_sub(facts.at.elapsed()).filter(|left| !left.is_zero())?;
-        Some((facts.stat, left))
+        Some((facts.stat, facts.left()?))
     }
 
     /// True if nothing was changed since it was asked.
@@ -161,9 +184,9 @@ impl Known {
         self.lock().changed <= asked.changes
     }
 
-    /// Stores what the source has answered. If it is not what was known, that is a change behind the mount, and all
-    /// else is forgotten.
-    pub fn learn(&self, asked: &Asked, stat: &Stat, changes: &Changes, gauge: &Gauge) {
+    /// Stores what the source has answered, which is valid for so long. If it is not what was known, that is a change
+    /// behind the mount, and all else is forgotten.
+    pub fn learn(&self, asked: &Asked, stat: &Stat, ages: Ages, changes: &Changes, gauge: &Gauge) {
         let mut state = self.lock();
         if state.changed > asked.changes {
             return;
@@ -172,6 +195,10 @@ impl Known {
             // One that was asked later has come before this one.
             Some(before) if before.at > asked.at => return,
             Some(before) if is_same(&before.stat, stat) => {
+                // A check within that time says nothing about how long the attributes stay the same.
+                if asked.at.duration_since(before.at) >= before.valid {
+                    before.valid = before.valid.saturating_mul(2).min(ages.most);
+                }
                 (before.stat, before.at) = (*stat, asked.at);
                 // The kernel drops its access lists with the attributes: new ones must not come from before.
                 before.values.clear();
@@ -180,7 +207,7 @@ impl Known {
             Some(_) => state.changed = changes.next(),
             None => {}
         }
-        state.facts = Some(Box::new(Facts::new(*stat, asked.at, gauge.keep())));
+        state.facts = Some(Box::new(Facts::new(*stat, asked.at, ages.least, gauge.keep())));
     }
 
     /// Something is changed, or may be: earlier answers are no longer used.
@@ -193,10 +220,10 @@ impl Known {
         drop(facts);
     }
 
-    /// An extended attribute that was asked for not longer ago than the attributes, which are not older than `age`.
-    pub fn value(&self, name: &OsStr, age: Duration) -> Option<io::Result<Vec<u8>>> {
+    /// An extended attribute that was asked for not longer ago than the attributes, which are valid.
+    pub fn value(&self, name: &OsStr) -> Option<io::Result<Vec<u8>>> {
         let state = self.lock();
-        let facts = state.facts.as_ref().filter(|facts| facts.at.elapsed() < age)?;
+        let facts = state.facts.as_ref().filter(|facts| facts.left().is_some())?;
         let (_, value) = facts.values.iter().find(|(known, _)| known == name)?;
         Some(value.clone().map_err(io::Error::from_raw_os_error))
     }
@@ -269,4 +296,24 @@ impl Known {
 fn is_same(one: &Stat, other: &Stat) -> bool {
     let rights = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid, stat.st_nlink);
     stamp(one).is_same(&stamp(other)) && rights(one) == rights(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A check while the attributes are valid changes nothing, one after it doubles the time, a change resets it.
+    #[test]
+    fn attributes_that_do_not_change_are_valid_for_longer() {
+        let ages = Ages { least: Duration::from_secs(3), most: Duration::from_secs(10) };
+        let (known, changes, gauge) = (Known::default(), Changes::default(), Gauge::default());
+        let began = changes.ask();
+        let mut stat = rustix::fs::stat("/").unwrap();
+        for (second, bytes, expected) in [(0, 1, 3), (2, 1, 3), (5, 1, 6), (11, 1, 10), (30, 1, 10), (60, 2, 3)] {
+            let asked = Asked { at: began.at + Duration::from_secs(second), changes: changes.ask().changes };
+            stat.st_size = bytes;
+            known.learn(&asked, &stat, ages, &changes, &gauge);
+            assert_eq!(known.lock().facts.as_ref().unwrap().valid.as_secs(), expected, "after {second} s");
+        }
+    }
 }

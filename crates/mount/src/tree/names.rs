@@ -58,8 +58,8 @@ impl Tree {
 
     /// The source's answer, as a look-up returns it.
     fn found(&self, node: &Node, stat: Stat) -> Found {
-        let validity = self.metadata.validity();
-        Found { number: node.number, stat, named: validity.names, left: validity.attributes }
+        let (named, left) = (self.metadata.validity().names, self.metadata.valid(node));
+        Found { number: node.number, stat, named, left }
     }
 
     pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<Found> {
