@@ -43,6 +43,8 @@ pub struct Metadata {
     pub kept: u64,
     /// Files and directories that are kept open now, including those that no process has open.
     pub kept_open: u64,
+    /// Times that a file was recognised by path, size and times, since the source had given it another inode number.
+    pub renumbered: u64,
 }
 
 /// Where they are counted.
@@ -53,12 +55,18 @@ pub struct MetadataCounts {
     pub kept: Gauge,
     /// The files kept open.
     pub kept_open: Gauge,
+    renumbered: AtomicU64,
 }
 
 impl MetadataCounts {
     /// Counts a request, which the source was asked for unless what it wants was `known`.
     pub fn count(&self, about: About, known: bool) {
         self.answers[about as usize][usize::from(known)].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a file that was recognised though it has another inode number.
+    pub fn count_renumbered(&self) {
+        self.renumbered.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The counts so far.
@@ -74,6 +82,7 @@ impl MetadataCounts {
             listings: answers(About::Listings),
             kept: self.kept.get(),
             kept_open: self.kept_open.get(),
+            renumbered: self.renumbered.load(Ordering::Relaxed),
         }
     }
 }

@@ -141,6 +141,12 @@ fn page(now: &Value, before: &Value) -> String {
         line(of_store(&now["store"]));
     }
     line(metadata(&now["metadata"]));
+    if let renumbered @ 1.. = figure(&now["metadata"], "renumbered") {
+        line(format!(
+            "inode numbers of this source are not stable: files are identified by path, size and times ({} times)",
+            human::count(renumbered)
+        ));
+    }
     if now["waiting_bytes"].is_u64() {
         line(at_risk(now));
     }

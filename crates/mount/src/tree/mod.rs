@@ -376,7 +376,13 @@ impl Tree {
             FileType::Directory => Kind::Directory,
             _ => Kind::Other,
         };
-        *node.file.get_or_init(|| cache.file(&node.name(), kind))
+        *node.file.get_or_init(|| match self.nodes.recognise(node) {
+            Some(file) => {
+                cache.metadata().count_renumbered();
+                file
+            }
+            None => cache.file(&node.name(), kind),
+        })
     }
 
     /// The number that the cache has for the application that asks.

@@ -17,6 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::FileNumber;
+use hotset_cache::source::Stamp;
 use hotset_cache::workers::FailureDomain;
 use rustc_hash::FxHasher;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -26,6 +27,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::served::ROOT;
 use crate::tree::kept::Kept;
 use crate::tree::known::Known;
+use crate::tree::stamp;
 
 /// Numbers of files that are on another device than the root, or would be taken for it, begin here.
 const ELSEWHERE: u64 = 1 << 63;
@@ -100,6 +102,13 @@ impl Node {
         link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
+    /// Where it is, or was before the kernel dropped the name, which it does where a look-up finds another inode.
+    fn last_name(&self) -> String {
+        let mut name = self.name();
+        name.truncate(name.trim_end_matches(" (deleted)").len());
+        name
+    }
+
     fn uses(&self) -> MutexGuard<'_, Uses> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,11 +167,21 @@ pub(crate) struct Nodes {
 /// Numbers in the cache of files that the kernel has forgotten, whose blocks may still be there.
 #[derive(Debug, Default)]
 struct Forgotten {
-    cached: HashMap<Identity, FileNumber>,
+    cached: HashMap<Identity, Cached>,
+    /// The same by path: a source without stable inode numbers gives a file another one once nothing refers to it.
+    paths: HashMap<String, Identity>,
     /// Of files that have no name any more.
     gone: Vec<FileNumber>,
     /// So many there may be before it is looked which of them the cache still knows.
     most: usize,
+}
+
+/// A file that the kernel has forgotten, when it did.
+#[derive(Debug)]
+struct Cached {
+    file: FileNumber,
+    stamp: Stamp,
+    path: String,
 }
 
 /// [`Forgotten::most`] at least.
@@ -274,7 +293,7 @@ impl Nodes {
                 table.next
             }
         };
-        let cached = self.forgotten().cached.remove(&identity);
+        let cached = self.forgotten().take(&identity);
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
         let (known, kept, uses, seen) = Default::default();
@@ -305,11 +324,27 @@ impl Nodes {
         drop(table);
         let Some(&file) = node.file.get() else { return };
         // The inode of a file that is deleted will be another file's.
-        let is_named = node.stat().is_ok_and(|stat| stat.st_nlink > 0);
+        let named = node.stat().ok().filter(|stat| stat.st_nlink > 0);
+        let named = named.map(|stat| Cached { file, stamp: stamp(&stat), path: node.last_name() });
         let mut forgotten = self.forgotten();
         // It may have been looked up anew and forgotten once more meanwhile.
-        let gone = if is_named { forgotten.cached.insert(node.identity, file) } else { Some(file) };
+        let gone = named.map_or(Some(file), |cached| forgotten.keep(node.identity, cached));
         forgotten.gone.extend(gone);
+    }
+
+    /// The number in the cache of a file that the kernel has forgotten and that has another inode number now: the one
+    /// at the same path of the same size and with the same times.
+    pub fn recognise(&self, node: &Node) -> Option<FileNumber> {
+        if node.kind != FileType::RegularFile || self.forgotten().paths.is_empty() {
+            return None;
+        }
+        let path = node.last_name();
+        let identity = *self.forgotten().paths.get(&path)?;
+        // The source may take long to answer.
+        let now = stamp(&node.stat().ok()?);
+        let mut forgotten = self.forgotten();
+        forgotten.cached.get(&identity).filter(|cached| cached.path == path && now.is_still(&cached.stamp))?;
+        forgotten.take(&identity)
     }
 
     /// Called when many files are forgotten: `forget` returns whether the cache has evicted a file.
@@ -318,7 +353,9 @@ impl Nodes {
         if forgotten.len() < forgotten.most {
             return;
         }
-        forgotten.cached.retain(|_, file| !forget(*file));
+        forgotten.cached.retain(|_, cached| !forget(cached.file));
+        let Forgotten { cached, paths, .. } = &mut *forgotten;
+        paths.retain(|_, identity| cached.contains_key(identity));
         forgotten.gone.retain(|file| !forget(*file));
         forgotten.most = FORGOTTEN.max(2 * forgotten.len());
     }
@@ -329,6 +366,22 @@ impl Nodes {
 }
 
 impl Forgotten {
+    /// Keeps a file, and gives the number that was kept for the same inode.
+    fn keep(&mut self, identity: Identity, cached: Cached) -> Option<FileNumber> {
+        let before = self.take(&identity);
+        self.paths.insert(cached.path.clone(), identity);
+        self.cached.insert(identity, cached);
+        before
+    }
+
+    fn take(&mut self, identity: &Identity) -> Option<FileNumber> {
+        let cached = self.cached.remove(identity)?;
+        if self.paths.get(&cached.path) == Some(identity) {
+            self.paths.remove(&cached.path);
+        }
+        Some(cached.file)
+    }
+
     fn len(&self) -> usize {
         self.cached.len() + self.gone.len()
     }

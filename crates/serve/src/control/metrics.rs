@@ -28,6 +28,7 @@ pub(super) fn text(status: &Status, asked: Option<(Hedged, Moved)>) -> String {
         ("refills", "Resident blocks whose data had been invalidated", traffic.refills),
         ("errors", "Reads and writes of the source that failed", traffic.errors),
         ("repartitions", "Times that the room was divided anew", status.repartitions),
+        ("renumbered_files", "Times that a file was recognised by path, size and times", metadata.renumbered),
     ];
     for (name, help, value) in counters {
         metric(&mut out, &format!("{name}_total"), "counter", help);
