@@ -325,11 +325,10 @@ impl Metadata {
     }
 }
 
-/// Refuses to open a file that was deleted or replaced behind the mount: its name is cached, and may refer to another
-/// file by now. The kernel then looks the name up again.
+/// Refuses, once, to open a file that was deleted or replaced behind the mount: its name is cached, and may refer to
+/// another file by now. The kernel then looks the name up again.
 pub(crate) fn check_is_named(node: &Node, stat: &Stat) -> io::Result<()> {
-    let is_gone = node.kind == FileType::RegularFile && stat.st_nlink == 0 && !node.is_deleted();
-    if is_gone { Err(Errno::STALE.into()) } else { Ok(()) }
+    if node.is_to_be_looked_up_again(stat) { Err(Errno::STALE.into()) } else { Ok(()) }
 }
 
 /// Bytes of the longest value that is kept.

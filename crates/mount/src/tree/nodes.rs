@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::hash::{Hash, Hasher};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread;
@@ -38,6 +38,10 @@ pub(crate) struct Node {
     pub number: u64,
     identity: Identity,
     pub kind: FileType,
+    /// The source counts the links of files: this one had some when it was looked up.
+    has_links: bool,
+    /// The kernel was made to look its name up again, since it seemed deleted.
+    is_doubted: AtomicBool,
     /// Opened with `O_PATH`: it names the file and gives no access to its data.
     descriptor: OwnedFd,
     /// Its number in the cache, once it has one.
@@ -130,6 +134,13 @@ impl Node {
         self.uses().deleted_by.is_some()
     }
 
+    /// True, once, if its last name was deleted behind the mount, by these attributes. If a look-up leads here again,
+    /// the source still has the name.
+    pub fn is_to_be_looked_up_again(&self, stat: &Stat) -> bool {
+        let is_gone = self.kind == FileType::RegularFile && self.has_links && stat.st_nlink == 0 && !self.is_deleted();
+        is_gone && !self.is_doubted.swap(true, Ordering::Relaxed)
+    }
+
     /// The last name was deleted by this application. True if the file is open, and so lives on until it is closed.
     pub fn deleted(&self, app: u32) -> bool {
         let mut uses = self.uses();
@@ -205,6 +216,8 @@ impl Nodes {
             number: ROOT,
             identity,
             kind,
+            has_links: stat.st_nlink > 0,
+            is_doubted: AtomicBool::new(false),
             descriptor: root,
             file: OnceLock::new(),
             known: Known::default(),
@@ -297,7 +310,9 @@ impl Nodes {
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
         let (known, kept, uses, seen) = Default::default();
-        let node = Arc::new(Node { number, identity, kind, descriptor, file, known, kept, uses, seen });
+        let (has_links, is_doubted) = (stat.st_nlink > 0, AtomicBool::new(false));
+        let node = Node { number, identity, kind, has_links, is_doubted, descriptor, file, known, kept, uses, seen };
+        let node = Arc::new(node);
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
         if table.nodes.len() > self.most {
@@ -324,7 +339,7 @@ impl Nodes {
         drop(table);
         let Some(&file) = node.file.get() else { return };
         // The inode of a file that is deleted will be another file's.
-        let named = node.stat().ok().filter(|stat| stat.st_nlink > 0);
+        let named = node.stat().ok().filter(|stat| stat.st_nlink > 0 || !node.has_links);
         let named = named.map(|stat| Cached { file, stamp: stamp(&stat), path: node.last_name() });
         let mut forgotten = self.forgotten();
         // It may have been looked up anew and forgotten once more meanwhile.
