@@ -210,7 +210,7 @@ impl Karma {
                 steps.first = address;
             } else {
                 steps.all += 1;
-                steps.in_order += u32::from(address == steps.last + 1 || address == steps.first);
+                steps.in_order += u32::from(steps.last.checked_add(1) == Some(address) || address == steps.first);
             }
             steps.last = address;
             let is_return = std::mem::replace(&mut seen[slot as usize], true);
