@@ -135,7 +135,8 @@ fn mounts_one_above_the_other_do_not_touch_each_other() {
     status("lru");
     rustix::mount::unmount(&at, rustix::mount::UnmountFlags::DETACH).unwrap();
     let run = ["mount", source.to_str().unwrap(), at.to_str().unwrap(), "--memory", "1M", "--policy", "arc"];
-    hotset(&[&run[..], &["--daemon"]].concat()).good();
+    let daemon = hotset(&[&run[..], &["--daemon"]].concat());
+    assert!(daemon.status == 0 && daemon.err.starts_with("hotset: this source is a local directory"), "{daemon:?}");
     status("arc");
     // The first is asked to end, and does once its files are closed; the second stays.
     mount.signal(Signal::TERM);

@@ -136,6 +136,7 @@ fn page(now: &Value, before: &Value) -> String {
     ));
     if now["tier"].is_object() {
         line(tier(&now["tier"]));
+        skipped(&now["tier"]).into_iter().for_each(&mut line);
     }
     if now["store"].is_object() {
         line(of_store(&now["store"]));
@@ -204,6 +205,20 @@ fn tier(told: &Value) -> String {
     )
 }
 
+/// What to change where the SSD takes in too little of what memory evicts.
+fn skipped(told: &Value) -> Option<String> {
+    let [skipped, demotions] = ["skipped", "demotions"].map(|key| figure(told, key));
+    if skipped < 100 || skipped * 4 < demotions {
+        return None;
+    }
+    Some(format!(
+        "the SSD tier left out {} of {} blocks that memory evicted: the SSD writes more slowly than that, or --ssd-writes limits it; \
+         --ssd-admit reused and --ssd-levels inclusive write less",
+        human::count(skipped),
+        human::count(skipped + demotions)
+    ))
+}
+
 /// Requests to the object store.
 fn of_store(told: &Value) -> String {
     let [reads, hedges, won] = ["reads", "hedges", "hedges_won"].map(|key| human::count(figure(told, key)));
@@ -266,6 +281,10 @@ mod tests {
 
     use super::*;
 
+    fn skipped_of(skipped: u64, demotions: u64) -> Option<String> {
+        super::skipped(&json!({"skipped": skipped, "demotions": demotions}))
+    }
+
     #[test]
     fn a_page_has_ratios_since_the_mount_and_since_the_last_update() {
         let status = |references: u64, hits: u64| {
@@ -297,6 +316,9 @@ mod tests {
         assert_eq!(promised(80.0, true), "  quota 8K  target 80.0 %: met");
         assert_eq!(promised(79.9, false), "  quota 8K  target 80.0 %: missed");
         assert_eq!(promised(12.0, true), "  quota 8K  target 80.0 %: missed (infeasible)");
+        let [few, many] = [90, 900].map(|skipped| skipped_of(skipped, 2000));
+        assert!(few.is_none() && many.unwrap().starts_with("the SSD tier left out 900 of 2,900 blocks"));
+        assert!(skipped_of(400, 2000).is_none());
         assert_eq!((part(&json!({"room_bytes": 8192})), part(&Value::Null)), ("  quota 8K".into(), String::new()));
         assert_eq!(ratios(&Value::Null, &Value::Null), ("-".to_owned(), "-".to_owned()));
     }
