@@ -2,13 +2,17 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SpecError;
 use hotset_core::words::reason;
 use hotset_sim::SimError;
 use hotset_trace::TraceError;
+
+use crate::output::note;
 
 /// A setting as an option: `--memory`, `--sample-size 10000`.
 pub(crate) fn spelling(name: &str, value: Option<&str>) -> String {
@@ -25,6 +29,8 @@ pub(crate) fn spelling(name: &str, value: Option<&str>) -> String {
 pub(crate) enum Failure {
     /// The work could not be done: exit status 1.
     Work(String),
+    /// The output cannot be written: exit status 1.
+    Output(io::Error),
     /// The command line makes no sense: exit status 2.
     Usage(String),
     /// The reader of the output has gone: there is nothing to print, and it is not a failure.
@@ -71,19 +77,37 @@ impl Failure {
         }
     }
 
+    /// A command line that does not parse. An argument too many is often the trace behind a policy.
+    pub(crate) fn unparsed(error: &clap::Error) -> Failure {
+        let text = error.render().to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+        let is_word = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(word)) => error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-'),
+            _ => false,
+        };
+        let is_policy = |word: &String| PolicySpec::parse(word).is_ok() && !Path::new(word).exists();
+        let policy = std::env::args().skip(2).find(is_policy).filter(|_| is_word);
+        let hint = policy.map_or_else(String::new, |word| format!("\n\n`{word}` is a policy: use --policy {word}"));
+        Failure::Usage(format!("{text}{hint}"))
+    }
+
     /// Says it.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Failure::Work(message) => {
-                eprintln!("hotset: {message}");
+                note(message);
+                ExitCode::from(1)
+            }
+            Failure::Output(error) => {
+                note(format_args!("cannot write the output: {}", reason(error)));
                 ExitCode::from(1)
             }
             Failure::Usage(message) => {
-                eprintln!("hotset: {message}");
+                note(message);
                 ExitCode::from(2)
             }
             Failure::NotStarted(message) => {
-                eprintln!("hotset: {message}");
+                note(message);
                 ExitCode::from(127)
             }
             Failure::Unread => ExitCode::SUCCESS,
@@ -134,7 +158,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Unread,
-            _ => Failure::Work(format!("cannot write the output: {error}")),
+            _ => Failure::Output(error),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line of hotset. The library exists so that the reference documentation can be generated from
 //! [`command`].
+#![warn(clippy::print_stderr, reason = "eprintln! panics once the reader of standard error has gone: use output::note")]
 
 mod brief;
 mod command;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use command::CommandLine;
+use failure::Failure;
 use output::shell;
 
 /// The whole command line, for generated documentation.
@@ -25,8 +27,14 @@ pub fn command() -> clap::Command {
 pub fn run() -> ExitCode {
     hotset_core::setting::spell_as(failure::spelling);
     let typed = shell::line(std::env::args_os());
-    let parsed = CommandLine::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
-    match parsed.command.run(&typed) {
+    let parsed = command().try_get_matches().and_then(|matches| CommandLine::from_arg_matches(&matches));
+    let done = match parsed {
+        Ok(parsed) => parsed.command.run(&typed),
+        // Help and the version.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => Err(Failure::unparsed(&error)),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -137,7 +137,7 @@ fn results_for_programs_do_not_interleave_and_a_full_disk_names_the_file() {
     }
     let curve = ["curve", &trace, "--format", "ids", "--json", "-", "--csv", "-"];
     refused(&curve, 2, &["--json - and --csv -"]);
-    for option in ["--json", "--csv", "--parquet"] {
+    for option in ["--json", "--csv", "--parquet", "--report"] {
         let full = hotset(&[&simulate[..], &[option, "/dev/full"]].concat());
         assert!(full.status == 1 && full.err.contains("cannot write /dev/full: No space left"), "{full:?}");
     }
@@ -195,12 +195,40 @@ fn arguments_in_the_wrong_order_are_recognised() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
     refused(&["simulate", "lru", &trace], 2, &["no such file", "use --policy lru"]);
+    refused(&["curve", "lru", &trace], 2, &["unexpected argument", "`lru` is a policy: use --policy lru"]);
+    refused(&["curve", &trace, "arc"], 2, &["unexpected argument", "`arc` is a policy: use --policy arc"]);
+    let other = refused(&["curve", &trace, "-p", "lru", "--bogus"], 2, &["unexpected argument '--bogus'"]);
+    assert!(!other.contains("is a policy"), "{other}");
     refused(&["advise", "sh", "x.sh"], 2, &["`sh` is a program", "put `--` in front of a command"]);
     refused(&["simulate", &folder.path(".")], 1, &["it is a directory; expected the path of a trace"]);
     refused(&["curve", &trace, "-s", "64M"], 2, &["a curve covers all sizes", "hotset simulate"]);
     refused(&["simulate", &trace, "-p", "lru", "-s", "9 blocks", "--csv", &trace], 2, &["the same file as the input"]);
     let one = folder.path("one");
     refused(&["simulate", &trace, "--csv", &one, "--json", &one], 2, &["would both write to", "two files"]);
+}
+
+/// Errors of the parser have the form of all others, and help is not an error.
+#[test]
+fn every_error_begins_with_the_name_of_the_command() {
+    for arguments in [&["simulate"][..], &["bogus"], &["simulate", "--bogus"], &["simulate", "x", "--seed", "-"]] {
+        let said = refused(arguments, 2, &["--help"]);
+        assert!(said.starts_with("hotset: ") && !said.contains("error: "), "{said}");
+    }
+    assert!(hotset(&["simulate", "-h"]).good().out.contains("Usage: hotset simulate"));
+    assert!(hotset(&["--version"]).good().out.starts_with("hotset "));
+}
+
+#[test]
+fn a_reader_of_messages_that_has_gone_changes_nothing() {
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    for (arguments, status) in [(&["inspect", "nothing"][..], 1), (&["inspect"], 2), (&["inspect", &trace], 0)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut unread = command(arguments);
+        unread.stderr(writer);
+        assert_eq!(finish(unread).status, status, "{arguments:?}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::options::results::ResultArgs;
-use crate::output::{human, style, table};
+use crate::output::{human, note, style, table};
 
 /// Show how much of files is in the page cache, by file, directory or age
 #[derive(Args)]
@@ -277,7 +277,7 @@ fn absent(path: &Path, error: &std::io::Error) -> Failure {
 fn told(found: &CachedFiles) {
     if let Some((path, error)) = found.failed.first() {
         let count = human::counted_as(found.failed.len() as u64, "file or directory", "files or directories");
-        eprintln!("hotset: {count} could not be opened and do not count, such as {}: {error}", path.display());
+        note(format_args!("{count} could not be opened and do not count, such as {}: {error}", path.display()));
     }
 }
 

@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::options::control::{listen, serve_status};
 use crate::options::values;
 use crate::options::values::By;
+use crate::output::note;
 
 /// Make the kernel's page cache follow a replacement policy
 #[derive(Args)]
@@ -167,7 +168,7 @@ fn shown(session: Session, listening: Option<Listening>) -> Result<Shown, Failur
         match serve_steered(path, shown.subject()) {
             Ok(place) => shown.keep(place),
             Err(error) => {
-                eprintln!("hotset: {} is steered, but `hotset top` cannot reach it: {error}", path.display());
+                note(format_args!("{} is steered, but `hotset top` cannot reach it: {error}", path.display()));
             }
         }
     }
@@ -179,9 +180,9 @@ fn shown(session: Session, listening: Option<Listening>) -> Result<Shown, Failur
 pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<dyn Feed>, String> {
     if tells_applications(policy) && !exact {
         let name = policy.info().name;
-        eprintln!(
-            "hotset: {name} tells applications apart, so each single read is listened to, which costs more than a time per block"
-        );
+        note(format_args!(
+            "{name} tells applications apart, so each single read is listened to, which costs more than a time per block"
+        ));
     }
     steering::feed(policy, block, exact)
 }

@@ -7,6 +7,7 @@ use hotset_mount::Device;
 use hotset_serve::control::{self, AskError, Listening, Socket, Subject};
 
 use crate::failure::Failure;
+use crate::output::note;
 
 /// Listens at `HOST:PORT`, as `--listen` says.
 pub(crate) fn listen(wanted: &str) -> Result<Listening, Failure> {
@@ -21,7 +22,7 @@ pub(crate) fn listen(wanted: &str) -> Result<Listening, Failure> {
 /// Serves the status as long as the process lives, and says where.
 pub(crate) fn serve_status(listening: Listening, subject: Arc<dyn Subject>) -> Result<(), Failure> {
     let address = listening.serve(subject)?;
-    eprintln!("hotset: http://{address}/metrics and http://{address}/status tell how it goes");
+    note(format_args!("http://{address}/metrics and http://{address}/status tell how it goes"));
     Ok(())
 }
 
@@ -29,7 +30,7 @@ pub(crate) fn serve_status(listening: Listening, subject: Arc<dyn Subject>) -> R
 pub(crate) fn serve_mount(device: io::Result<Device>, subject: Arc<dyn Subject>) -> Option<Socket> {
     let served = device.and_then(|device| control::serve_mount(device, subject));
     let explain =
-        |error| eprintln!("hotset: the mount works, but `hotset ctl` and `hotset top` cannot reach it: {error}");
+        |error| note(format_args!("the mount works, but `hotset ctl` and `hotset top` cannot reach it: {error}"));
     served.map_err(explain).ok()
 }
 

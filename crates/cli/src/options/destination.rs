@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use hotset_core::words::reason;
+
 use crate::failure::Failure;
 
 /// Permissions of a new file, before the user's mask.
@@ -36,7 +38,7 @@ impl Destination {
         File::options()
             .write(true)
             .open(path)
-            .map_err(|error| Failure::Work(format!("cannot write {shown}: {error}")))?;
+            .map_err(|error| Failure::Work(format!("cannot write {shown}: {}", reason(&error))))?;
         // A link stays a link: its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Destination { path, special: !about.is_file() })
@@ -62,13 +64,17 @@ impl Destination {
     /// Writes it: the file appears, or replaces what was there, when `write` is done. If that fails nothing has
     /// changed.
     pub(crate) fn write<T>(self, write: impl FnOnce(&mut File, &Path) -> Result<T, Failure>) -> Result<T, Failure> {
-        let failed = |error| Failure::Work(format!("cannot write {}: {error}", self.path.display()));
+        let failed = |error| Failure::Work(format!("cannot write {}: {}", self.path.display(), reason(&error)));
+        let named = |failure| match failure {
+            Failure::Output(error) => failed(error),
+            other => other,
+        };
         if self.special {
             let mut file = File::options().write(true).open(&self.path).map_err(failed)?;
-            return write(&mut file, &self.path);
+            return write(&mut file, &self.path).map_err(named);
         }
         let mut temporary = self.temporary()?;
-        let done = write(temporary.as_file_mut(), &self.path)?;
+        let done = write(temporary.as_file_mut(), &self.path).map_err(named)?;
         temporary.persist(&self.path).map_err(|error| failed(error.error))?;
         Ok(done)
     }
@@ -82,12 +88,13 @@ impl Destination {
         let shown = self.path.display();
         // Messages name the file that the user knows.
         let named = |message: String| message.replace(&temporary.display().to_string(), &shown.to_string());
+        let failed = |error| Failure::Work(format!("cannot write {shown}: {}", reason(&error)));
         let done = fill(&temporary).map_err(|failure| match failure {
             Failure::Work(message) => Failure::Work(named(message)),
             Failure::Usage(message) => Failure::Usage(named(message)),
+            Failure::Output(error) => failed(error),
             other => other,
         })?;
-        let failed = |error| Failure::Work(format!("cannot write {shown}: {error}"));
         temporary.persist(&self.path).map_err(|error| failed(error.error))?;
         Ok(done)
     }

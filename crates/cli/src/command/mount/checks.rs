@@ -9,6 +9,7 @@ use std::process::Command;
 use hotset_core::words::reason;
 
 use crate::failure::Failure;
+use crate::output::note;
 
 /// The two directories by their full paths. The rest of a killed mount at the mountpoint is removed.
 pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), Failure> {
@@ -83,7 +84,7 @@ fn clear_stale(mountpoint: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let shown = mountpoint.display();
-    eprintln!("hotset: {shown} is the mountpoint of a killed mount; unmounting it");
+    note(format_args!("{shown} is the mountpoint of a killed mount; unmounting it"));
     let by_ourselves = rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::DETACH).is_ok();
     let by_helper = || Command::new("fusermount3").arg("-uz").arg(mountpoint).status().is_ok_and(|done| done.success());
     match by_ourselves || by_helper() {

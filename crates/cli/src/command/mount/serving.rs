@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 
 use super::detached;
 use crate::failure::Failure;
-use crate::output::human;
+use crate::output::{human, note};
 
 /// Files that are reported by name.
 const NAMED: usize = 20;
@@ -97,10 +97,10 @@ fn stop(
     if let Err(error) = &unmounted {
         let limit = human::duration(patience.as_secs_f64());
         let hint = if error.kind() == ErrorKind::ResourceBusy { ", files are open there" } else { "" };
-        eprintln!(
-            "hotset: cannot unmount {shown} yet: {error}{hint}. No more files can be opened; it ends at the last close, after {limit}, or when \
+        note(format_args!(
+            "cannot unmount {shown} yet: {error}{hint}. No more files can be opened; it ends at the last close, after {limit}, or when \
              Ctrl-C is pressed or the signal sent again"
-        );
+        ));
     }
     loop {
         match asked.recv_timeout(POLL) {
@@ -112,13 +112,13 @@ fn stop(
                 }
             }
             _ => {
-                eprintln!("hotset: {shown} ends while files are open there; they fail from now on");
+                note(format_args!("{shown} ends while files are open there; they fail from now on"));
                 break;
             }
         }
     }
     if let Err(error) = stopper.detach() {
-        eprintln!("hotset: {shown} ends, but cannot be detached: {error}");
+        note(format_args!("{shown} ends, but cannot be detached: {error}"));
     }
 }
 

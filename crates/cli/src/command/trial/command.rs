@@ -20,6 +20,7 @@ use super::runs::Stop;
 use crate::command::record::status;
 use crate::command::steer::running::Asked;
 use crate::failure::Failure;
+use crate::output::note;
 
 /// Time between looks at the command.
 const STEP: Duration = Duration::from_millis(10);
@@ -148,7 +149,7 @@ fn wait(
             return Err(Failure::Work(format!("{message}; try one that reads files alone")).into());
         }
         if let Some(signal) = asked.take() {
-            eprintln!("hotset: interrupted; the command was ended");
+            note("interrupted; the command was ended");
             return Err(Failure::Status(128 + signal as u8).into());
         }
         if Instant::now() > deadline {

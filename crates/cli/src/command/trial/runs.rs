@@ -18,7 +18,7 @@ use super::mounted::Running;
 use crate::command::steer::running::Asked;
 use crate::command::steer::{feed, fetcher};
 use crate::failure::Failure;
-use crate::output::human;
+use crate::output::{human, note};
 
 /// Bytes of a block of steered files, as by default in `hotset steer`.
 pub(super) const BLOCK: u64 = 65536;
@@ -130,9 +130,9 @@ impl<'a> Runner<'a> {
         let stay = files::drop_from_page_cache(&self.stamps)?;
         if stay * STAY > self.files_bytes() {
             let stay = human::bytes(stay);
-            eprintln!(
-                "hotset: {stay} of the files stay in the page cache between runs: another program maps or locks them, or they are in memory only"
-            );
+            note(format_args!(
+                "{stay} of the files stay in the page cache between runs: another program maps or locks them, or they are in memory only"
+            ));
         }
         self.once(&Candidate::Kernel)
     }
@@ -222,7 +222,7 @@ impl<'a> Runner<'a> {
                     "it has no terminal and no input here; only a command that succeeds can be tried".to_owned()
                 }
             };
-            eprintln!("hotset: {shown} failed with exit status {}: {why}", ended.status);
+            note(format_args!("{shown} failed with exit status {}: {why}", ended.status));
             return Err(Failure::Status(ended.status));
         }
         if ended.left > 0 {
