@@ -321,9 +321,9 @@ impl Filesystem for Kernel {
     ) {
         let (caller, flags, mode) = (caller(request), flags as u32, NewMode { mode, umask });
         self.ask_in(parent, name, move |served, name| match served.create(parent.0, name, mode, flags, caller) {
-            Ok((Found { number, stat, named, left }, open)) => {
+            Ok((Found { number, stat, named, left }, open, seen)) => {
                 let (attributes, handle) = (attributes(number, &stat), FileHandle(open));
-                let flags = fopen_flags(served.mode(), flags, true);
+                let flags = fopen_flags(served.mode(), flags, seen != Seen::Other);
                 // One time for both, the shorter one.
                 reply.created(&named.min(left), &attributes, Generation(0), handle, flags);
             }

@@ -196,8 +196,9 @@ impl Served for Objects {
         _mode: NewMode,
         flags: u32,
         caller: Caller,
-    ) -> io::Result<(Found, u64)> {
-        self.create_file(parent, name, flags, caller)
+    ) -> io::Result<(Found, u64, Seen)> {
+        // An object that is there is another one from now on.
+        self.create_file(parent, name, flags, caller).map(|(found, handle)| (found, handle, Seen::Same))
     }
 
     fn write(

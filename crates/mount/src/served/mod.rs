@@ -189,7 +189,14 @@ pub(crate) trait Served: Send + Sync {
     fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), flags: RenameFlags, caller: Caller) -> io::Result<()>;
 
     /// Makes and opens a file; gives its handle.
-    fn create(&self, parent: u64, name: &OsStr, mode: NewMode, flags: u32, caller: Caller) -> io::Result<(Found, u64)>;
+    fn create(
+        &self,
+        parent: u64,
+        name: &OsStr,
+        mode: NewMode,
+        flags: u32,
+        caller: Caller,
+    ) -> io::Result<(Found, u64, Seen)>;
 
     /// Before a write by a user without the right to keep them: has the file lose the bits that let others run it with
     /// its owner's rights. True if it has any.

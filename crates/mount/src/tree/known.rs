@@ -52,6 +52,9 @@ impl Changes {
 pub(crate) struct Ages {
     pub least: Duration,
     pub most: Duration,
+    /// Times are too coarse to tell two changes of one moment apart: a file that had been changed just before the last
+    /// answer counts as changed again.
+    pub doubts_fresh: bool,
 }
 
 /// Cached state of one file.
@@ -68,6 +71,8 @@ struct State {
 #[derive(Debug)]
 struct Facts {
     stat: Stat,
+    /// What a later answer is compared with. It also has whether the file had been changed just before.
+    stamp: Stamp,
     at: Instant,
     /// The time after `at` for which the attributes are valid.
     valid: Duration,
@@ -85,6 +90,7 @@ impl Facts {
     fn new(stat: Stat, at: Instant, valid: Duration, kept: Kept) -> Facts {
         Facts {
             stat,
+            stamp: stamp(&stat),
             at,
             valid,
             values: Vec::new(),
@@ -194,12 +200,12 @@ impl Known {
         match &mut state.facts {
             // One that was asked later has come before this one.
             Some(before) if before.at > asked.at => return,
-            Some(before) if is_same(&before.stat, stat) => {
+            Some(before) if is_as_before(before, stat, ages.doubts_fresh) => {
                 // A check within that time says nothing about how long the attributes stay the same.
                 if asked.at.duration_since(before.at) >= before.valid {
                     before.valid = before.valid.saturating_mul(2).min(ages.most);
                 }
-                (before.stat, before.at) = (*stat, asked.at);
+                (before.stat, before.stamp, before.at) = (*stat, stamp(stat), asked.at);
                 // The kernel drops its access lists with the attributes: new ones must not come from before.
                 before.values.clear();
                 return;
@@ -292,10 +298,14 @@ impl Known {
     }
 }
 
-/// True if nothing has changed from one to the other, as far as times tell.
-fn is_same(one: &Stat, other: &Stat) -> bool {
+/// True if nothing has changed since, as far as times tell.
+fn is_as_before(before: &Facts, now: &Stat, doubts_fresh: bool) -> bool {
     let rights = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid, stat.st_nlink);
-    stamp(one).is_same(&stamp(other)) && rights(one) == rights(other)
+    let is_same = match doubts_fresh {
+        true => stamp(now).is_still(&before.stamp),
+        false => stamp(now).is_same(&before.stamp),
+    };
+    is_same && rights(&before.stat) == rights(now)
 }
 
 #[cfg(test)]
@@ -305,7 +315,7 @@ mod tests {
     /// A check while the attributes are valid changes nothing, one after it doubles the time, a change resets it.
     #[test]
     fn attributes_that_do_not_change_are_valid_for_longer() {
-        let ages = Ages { least: Duration::from_secs(3), most: Duration::from_secs(10) };
+        let ages = Ages { least: Duration::from_secs(3), most: Duration::from_secs(10), doubts_fresh: true };
         let (known, changes, gauge) = (Known::default(), Changes::default(), Gauge::default());
         let began = changes.ask();
         let mut stat = rustix::fs::stat("/").unwrap();
@@ -314,6 +324,21 @@ mod tests {
             stat.st_size = bytes;
             known.learn(&asked, &stat, ages, &changes, &gauge);
             assert_eq!(known.lock().facts.as_ref().unwrap().valid.as_secs(), expected, "after {second} s");
+        }
+    }
+
+    #[test]
+    fn what_was_changed_just_before_may_have_changed_since() {
+        let ages = Ages { least: Duration::from_secs(3), most: Duration::from_secs(10), doubts_fresh: true };
+        let (known, changes, gauge) = (Known::default(), Changes::default(), Gauge::default());
+        let mut stat = rustix::fs::stat("/").unwrap();
+        for (age, is_kept) in [(0, false), (60, true)] {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            stat.st_ctime = now.as_secs() as i64 - age;
+            known.learn(&changes.ask(), &stat, ages, &changes, &gauge);
+            let asked = changes.ask();
+            known.learn(&asked, &stat, ages, &changes, &gauge);
+            assert_eq!(known.is_as(&asked), is_kept, "changed {age} s ago");
         }
     }
 }

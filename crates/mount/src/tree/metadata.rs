@@ -21,7 +21,6 @@ use hotset_cache::source::{Source, Stamp};
 use hotset_cache::workers::Workers;
 use hotset_cache::{About, Cache, FileCache, FileNumber, MetadataCounts};
 use rustix::fs::{FileType, Stat};
-use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::served::handles::Opened;
@@ -101,17 +100,27 @@ impl Metadata {
         self.believed().is_some()
     }
 
+    /// True if names are cached, and each open checks that its name is right.
+    pub fn checks_names(&self) -> bool {
+        self.staleness == Staleness::Adaptive && self.believes()
+    }
+
+    /// Forgets what is known of a name that leads to another file.
+    pub fn forget_name(&self, parent: u64, name: OsString, node: &Node) {
+        lock(&self.names).remove(&(parent, name));
+        self.changed(node);
+    }
+
     /// The ages of the attributes of such a file, if metadata may be cached.
     fn ages(&self, kind: FileType) -> Option<Ages> {
         self.believed()?;
-        match self.staleness {
-            Staleness::For(age) => Some(Ages { least: age, most: age }),
-            Staleness::Adaptive if kind == FileType::Directory => {
-                Some(Ages { least: DIRECTORY_VALIDITY, most: LONGEST_VALIDITY })
-            }
-            Staleness::Adaptive => Some(Ages { least: FILE_VALIDITY, most: LONGEST_VALIDITY }),
-            Staleness::Open | Staleness::Revalidate => None,
-        }
+        let least = match (self.staleness, kind) {
+            (Staleness::For(age), _) => return Some(Ages { least: age, most: age, doubts_fresh: false }),
+            (Staleness::Adaptive, FileType::Directory) => DIRECTORY_VALIDITY,
+            (Staleness::Adaptive, _) => FILE_VALIDITY,
+            (Staleness::Open | Staleness::Revalidate, _) => return None,
+        };
+        Some(Ages { least, most: LONGEST_VALIDITY, doubts_fresh: true })
     }
 
     /// The age of names in a directory, if metadata may be cached.
@@ -237,29 +246,38 @@ impl Metadata {
         value
     }
 
-    /// The cached open handle of a file for this opener.
-    pub fn opened(&self, node: &Arc<Node>, opener: Opener) -> io::Result<Option<Opened>> {
-        let opened = self.kept_open(node, |age| node.known.file(opener, age))?;
+    /// The cached open handle of a file for this opener. Where each open asks the source whether the file is what it
+    /// was, this one does so unless that `is_checked`.
+    pub fn opened(&self, node: &Arc<Node>, opener: Opener, is_checked: bool) -> io::Result<Option<Opened>> {
+        let opened = self.kept_open(node, is_checked, |age| node.known.file(opener, age))?;
         self.count(About::Opens, opened.is_some());
         Ok(opened)
     }
 
     /// The same of a directory.
-    pub fn opened_directory(&self, node: &Arc<Node>, opener: Opener) -> io::Result<Option<Arc<OpenDirectory>>> {
-        let opened = self.kept_open(node, |age| node.known.directory(opener, age))?;
+    pub fn opened_directory(
+        &self,
+        node: &Arc<Node>,
+        opener: Opener,
+        is_checked: bool,
+    ) -> io::Result<Option<Arc<OpenDirectory>>> {
+        let opened = self.kept_open(node, is_checked, |age| node.known.directory(opener, age))?;
         self.count(About::Listings, opened.is_some());
         Ok(opened)
     }
 
-    fn kept_open<T>(&self, node: &Arc<Node>, find: impl Fn(Duration) -> Option<T>) -> io::Result<Option<T>> {
+    fn kept_open<T>(
+        &self,
+        node: &Arc<Node>,
+        is_checked: bool,
+        find: impl Fn(Duration) -> Option<T>,
+    ) -> io::Result<Option<T>> {
         self.let_go();
         let Some(ages) = self.ages(node.kind) else { return Ok(None) };
         let mut found = find(ages.most);
-        if found.is_some() && self.staleness == Staleness::Adaptive {
+        if found.is_some() && !is_checked && self.checks_names() {
             let asked = self.ask();
-            let stat = node.stat()?;
-            check_is_named(node, &stat)?;
-            self.learn(node, &asked, &stat);
+            self.learn(node, &asked, &node.stat()?);
             // It is gone if that was a change.
             found = find(ages.most);
         }
@@ -323,12 +341,6 @@ impl Metadata {
             false => source,
         }
     }
-}
-
-/// Refuses, once, to open a file that was deleted or replaced behind the mount: its name is cached, and may refer to
-/// another file by now. The kernel then looks the name up again.
-pub(crate) fn check_is_named(node: &Node, stat: &Stat) -> io::Result<()> {
-    if node.is_to_be_looked_up_again(stat) { Err(Errno::STALE.into()) } else { Ok(()) }
 }
 
 /// Bytes of the longest value that is kept.

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 
 use super::{Tree, data_flags, is};
 use crate::served::credentials::Caller;
-use crate::served::{Found, NewMode};
+use crate::served::{Found, NewMode, Seen};
 use crate::tree::nodes::{Node, patiently};
 use crate::tree::opening::OpenFile;
 
@@ -34,7 +34,7 @@ impl Tree {
             return Ok(Found { number: node.number, stat, named, left });
         }
         let asked = self.metadata.ask();
-        let (node, stat) = self.nodes.look_up(&parent, name)?;
+        let (node, stat) = self.within(&parent, self.nodes.look_up(&parent, name))?;
         self.note(Op::Stat, &node, caller, 0);
         self.metadata.learn(&node, &asked, &stat);
         self.metadata.learn_name(&parent, name, node.number, &asked);
@@ -88,13 +88,13 @@ impl Tree {
 
     fn make(
         &self,
-        parent: &Node,
+        parent: &Arc<Node>,
         name: &OsStr,
         caller: Caller,
         call: impl FnOnce() -> rustix::io::Result<()>,
     ) -> io::Result<Found> {
         let _changing = self.metadata.changing([parent]);
-        self.rights.act(caller, call)?;
+        self.within(parent, self.rights.act(caller, call))?;
         let (node, stat) = self.nodes.look_up(parent, name)?;
         Ok(self.found(&node, stat))
     }
@@ -107,7 +107,7 @@ impl Tree {
         mode: NewMode,
         flags: u32,
         caller: Caller,
-    ) -> io::Result<(Found, OpenFile)> {
+    ) -> io::Result<(Found, OpenFile, Seen)> {
         self.check_goes_on()?;
         let parent = self.writable(parent)?;
         let exclusive = OFlags::from_bits_retain(flags) & OFlags::EXCL;
@@ -120,7 +120,8 @@ impl Tree {
         // One that is there already is cut through the cache, which may hold what is not written yet.
         let is_cut = wanted.contains(OFlags::TRUNC) && wanted.intersects(OFlags::WRONLY | OFlags::RDWR);
         let wanted = if is_cut { wanted - OFlags::TRUNC } else { wanted };
-        let granted = self.grant(flags, wanted, caller, open).map_err(|error| {
+        let asked = self.metadata.ask();
+        let granted = self.within(&parent, self.grant(flags, wanted, caller, open)).map_err(|error| {
             // A link, a pipe or a socket.
             if is(&error, Errno::LOOP) || is(&error, Errno::NXIO) { LOOK_AGAIN.into() } else { error }
         })?;
@@ -130,19 +131,21 @@ impl Tree {
         let path = format!("/proc/self/fd/{}", granted.file.as_raw_fd());
         let descriptor = patiently(|| rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?;
         let (node, mut stat) = self.nodes.adopt(descriptor, &parent, name)?;
+        self.metadata.learn(&node, &asked, &stat);
         let is_known = node.file.get().is_some();
-        let (open, _) = self.opened(&node, granted, caller)?;
+        let (open, seen) = self.opened(&node, granted, caller)?;
         if is_cut && (is_known || stat.st_size > 0) {
             self.set_size(&open, 0)?;
             stat = node.stat()?;
         } else if is_known {
             stat = self.current(&node, stat)?;
         }
-        Ok((self.found(&node, stat), open))
+        Ok((self.found(&node, stat), open, seen))
     }
 
     pub fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
         let (node, parent) = (self.node(number)?, self.writable(parent)?);
+        self.check_name(&node)?;
         let _changing = self.metadata.changing([&node, &parent]);
         // Ends at the descriptor's file, also where that is a symbolic link.
         let path = node.descriptor_path();
@@ -161,13 +164,14 @@ impl Tree {
         let done = self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::empty()));
         if let Some(node) = node {
             if done.is_ok() {
+                node.rename(None);
                 self.lost_name(&node, caller);
                 self.restamp(&node);
             }
             self.metadata.changed(&node);
             self.forget(node.number, 1);
         }
-        done
+        self.within(&parent, done)
     }
 
     pub fn remove_directory(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
@@ -186,9 +190,12 @@ impl Tree {
         let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
         let done = self.rights.act(caller, rename);
         // One that is replaced has lost a name, unless the two have changed places.
-        for (node, stays) in [(moved, true), (replaced, flags.contains(RenameFlags::EXCHANGE))] {
+        let exchanges = flags.contains(RenameFlags::EXCHANGE);
+        let left = exchanges.then_some((&*from_parent, from.1));
+        for (node, stays, name) in [(moved, true, Some((&*to_parent, to.1))), (replaced, exchanges, left)] {
             let Some(node) = node else { continue };
             if done.is_ok() {
+                node.rename(name);
                 match stays {
                     true => self.note(Op::Rename, &node, caller, 0),
                     false => self.lost_name(&node, caller),

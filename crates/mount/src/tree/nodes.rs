@@ -10,11 +10,11 @@ use std::ffi::{OsStr, OsString};
 use std::hash::{Hash, Hasher};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_cache::FileNumber;
 use hotset_cache::source::Stamp;
@@ -38,10 +38,6 @@ pub(crate) struct Node {
     pub number: u64,
     identity: Identity,
     pub kind: FileType,
-    /// The source counts the links of files: this one had some when it was looked up.
-    has_links: bool,
-    /// The kernel was made to look its name up again, since it seemed deleted.
-    is_doubted: AtomicBool,
     /// Opened with `O_PATH`: it names the file and gives no access to its data.
     descriptor: OwnedFd,
     /// Its number in the cache, once it has one.
@@ -60,10 +56,13 @@ struct Uses {
     deleted_by: Option<u32>,
 }
 
-/// When a node was looked up last, in look-ups since the beginning, and in which directory under which name.
+/// When a node was looked up last, in look-ups since the beginning, and in which directory under which name. The name
+/// is empty if it was deleted here.
 #[derive(Debug, Default)]
 struct Seen {
     when: u64,
+    /// When the source said last that the name leads here.
+    at: Option<Instant>,
     parent: u64,
     name: OsString,
 }
@@ -134,13 +133,6 @@ impl Node {
         self.uses().deleted_by.is_some()
     }
 
-    /// True, once, if its last name was deleted behind the mount, by these attributes. If a look-up leads here again,
-    /// the source still has the name.
-    pub fn is_to_be_looked_up_again(&self, stat: &Stat) -> bool {
-        let is_gone = self.kind == FileType::RegularFile && self.has_links && stat.st_nlink == 0 && !self.is_deleted();
-        is_gone && !self.is_doubted.swap(true, Ordering::Relaxed)
-    }
-
     /// The last name was deleted by this application. True if the file is open, and so lives on until it is closed.
     pub fn deleted(&self, app: u32) -> bool {
         let mut uses = self.uses();
@@ -153,6 +145,30 @@ impl Node {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The directory and the name under which it was looked up, if that was longer ago than `age`.
+    pub fn cached_name(&self, age: Duration) -> Option<(u64, OsString)> {
+        let seen = self.seen();
+        let is_old = seen.at.is_some_and(|at| at.elapsed() >= age) && !seen.name.is_empty();
+        is_old.then(|| (seen.parent, seen.name.clone()))
+    }
+
+    /// Its name leads to it now, or will be looked up again.
+    pub fn confirm_name(&self) {
+        self.seen().at = Some(Instant::now());
+    }
+
+    /// It has another name now, or none.
+    pub fn rename(&self, to: Option<(&Node, &OsStr)>) {
+        let mut seen = self.seen();
+        seen.parent = to.map_or(seen.parent, |(parent, _)| parent.number);
+        seen.name = to.map_or_else(OsString::new, |(_, name)| name.to_owned());
+    }
+
+    /// True if these are its attributes.
+    pub fn has(&self, stat: &Stat) -> bool {
+        self.identity == identity(stat)
     }
 
     pub fn stat(&self) -> io::Result<Stat> {
@@ -216,8 +232,6 @@ impl Nodes {
             number: ROOT,
             identity,
             kind,
-            has_links: stat.st_nlink > 0,
-            is_doubted: AtomicBool::new(false),
             descriptor: root,
             file: OnceLock::new(),
             known: Known::default(),
@@ -269,7 +283,7 @@ impl Nodes {
 
     fn saw(&self, node: &Node, parent: &Node, name: &OsStr) {
         let when = self.look_ups.fetch_add(1, Ordering::Relaxed);
-        *node.seen() = Seen { when, parent: parent.number, name: name.to_owned() };
+        *node.seen() = Seen { when, at: Some(Instant::now()), parent: parent.number, name: name.to_owned() };
     }
 
     /// Of the files that are not directories the quarter that was looked up longest ago: the numbers of their
@@ -310,9 +324,7 @@ impl Nodes {
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
         let (known, kept, uses, seen) = Default::default();
-        let (has_links, is_doubted) = (stat.st_nlink > 0, AtomicBool::new(false));
-        let node = Node { number, identity, kind, has_links, is_doubted, descriptor, file, known, kept, uses, seen };
-        let node = Arc::new(node);
+        let node = Arc::new(Node { number, identity, kind, descriptor, file, known, kept, uses, seen });
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
         if table.nodes.len() > self.most {
@@ -339,7 +351,7 @@ impl Nodes {
         drop(table);
         let Some(&file) = node.file.get() else { return };
         // The inode of a file that is deleted will be another file's.
-        let named = node.stat().ok().filter(|stat| stat.st_nlink > 0 || !node.has_links);
+        let named = node.stat().ok().filter(|stat| stat.st_nlink > 0);
         let named = named.map(|stat| Cached { file, stamp: stamp(&stat), path: node.last_name() });
         let mut forgotten = self.forgotten();
         // It may have been looked up anew and forgotten once more meanwhile.

@@ -18,7 +18,6 @@ use crate::served::handles::{Data, Opened};
 use crate::served::listing::OpenDirectory;
 use crate::served::{Listing, Seen};
 use crate::tree::known::Opener;
-use crate::tree::metadata::check_is_named;
 use crate::tree::nodes::{Node, patiently};
 
 /// The bit in the flags of an open that says that the file will be executed; known to the kernel only.
@@ -72,7 +71,8 @@ impl Tree {
         let opener = Opener { who: who.as_ref(), how: wanted.bits() | flags & FOR_EXECUTION };
         // Who executes a program need not be allowed to read it.
         let usage = Usage { opener: who.clone().filter(|_| !executes), executes, only_grows: false };
-        if let Some(opened) = self.metadata.opened(&node, opener)? {
+        let is_checked = self.check_name(&node)?;
+        if let Some(opened) = self.metadata.opened(&node, opener, is_checked)? {
             return Ok((self.used(&node, opened, usage, caller), Seen::Known));
         }
         let asked = self.metadata.ask();
@@ -87,9 +87,7 @@ impl Tree {
         };
         let opened = self.bytes(&node, file.into(), usage.opener.as_ref(), true);
         if self.metadata.believes() {
-            let stat = rustix::fs::fstat(&opened.file)?;
-            check_is_named(&node, &stat)?;
-            self.metadata.learn(&node, &asked, &stat);
+            self.metadata.learn(&node, &asked, &rustix::fs::fstat(&opened.file)?);
         }
         let seen = self.look(&node, &opened)?;
         let open = self.used(&node, opened.clone(), usage, caller);
@@ -105,11 +103,13 @@ impl Tree {
         caller: Caller,
     ) -> io::Result<(OpenFile, Seen)> {
         self.metadata.count(About::Opens, false);
+        self.check_name(node)?;
+        let asked = self.metadata.ask();
         let path = node.path()?;
         let open = |wanted| rustix::fs::open(&path, wanted, Mode::empty());
         let granted = self.grant(flags, wanted - OFlags::TRUNC, caller, open)?;
         if self.metadata.believes() {
-            check_is_named(node, &rustix::fs::fstat(&granted.file)?)?;
+            self.metadata.learn(node, &asked, &rustix::fs::fstat(&granted.file)?);
         }
         let (open, seen) = self.opened(node, granted, caller)?;
         if wanted.contains(OFlags::TRUNC) {
@@ -190,7 +190,8 @@ impl Tree {
         let node = self.node(number)?;
         let who = self.rights.of(caller)?;
         let opener = Opener { who: who.as_ref(), how: flags.bits() };
-        if let Some(open) = self.metadata.opened_directory(&node, opener)? {
+        let is_checked = self.check_name(&node)?;
+        if let Some(open) = self.metadata.opened_directory(&node, opener, is_checked)? {
             return Ok((open, Listing::Known));
         }
         let asked = self.metadata.ask();

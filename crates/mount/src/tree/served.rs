@@ -176,9 +176,16 @@ impl Served for Tree {
         Tree::rename(self, from, to, flags, caller)
     }
 
-    fn create(&self, parent: u64, name: &OsStr, mode: NewMode, flags: u32, caller: Caller) -> io::Result<(Found, u64)> {
-        let (found, open) = Tree::create(self, parent, name, mode, flags, caller)?;
-        Ok((found, self.hold(open)))
+    fn create(
+        &self,
+        parent: u64,
+        name: &OsStr,
+        mode: NewMode,
+        flags: u32,
+        caller: Caller,
+    ) -> io::Result<(Found, u64, Seen)> {
+        let (found, open, seen) = Tree::create(self, parent, name, mode, flags, caller)?;
+        Ok((found, self.hold(open), seen))
     }
 
     fn drop_privileges(&self, handle: u64) -> io::Result<bool> {
