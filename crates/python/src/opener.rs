@@ -10,7 +10,7 @@ use hotset_sim::{Options, SimError, Ttl};
 use hotset_trace::error::Place;
 use hotset_trace::formats::{by_name, open_input, split_prefix};
 use hotset_trace::input::{Input, Progress as Position};
-use hotset_trace::{Format, OpenOptions, Trace, TraceError};
+use hotset_trace::{OpenOptions, Trace, TraceError};
 
 use crate::columns::{Columns, ColumnsReader, FORMAT};
 use crate::part::TracePart;

@@ -182,8 +182,8 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"on": "cloud"}, hotset.Error, "on: 'cloud' is not known: expected local, ray or ray://HOST:PORT"),
     ({"policies": "lrv"}, hotset.Error, "did you mean lru"),
     ({"policies": [dict]}, hotset.Error, "written in Python"),
-    ({"sizes": "ten"}, hotset.Error, "--size"),
-    ({"memory": "much"}, hotset.Error, "--memory"),
+    ({"sizes": "ten"}, hotset.Error, "sizes="),
+    ({"memory": "much"}, hotset.Error, "memory="),
     ({"traces": ["no/such.hst"]}, FileNotFoundError, "no/such.hst"),
 ]
 
