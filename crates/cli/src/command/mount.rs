@@ -4,6 +4,7 @@ mod block;
 mod checks;
 mod detached;
 mod log;
+mod probe;
 mod serving;
 mod ssd;
 mod steered;
@@ -62,7 +63,8 @@ pub(crate) struct Mount {
     #[arg(short, long, value_name = "SPEC", default_value = "auto", help_heading = "Cache")]
     policy: String,
     /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 128K for object
-    /// stores; 16K for network file systems, FUSE and --ssd, or less if the files are small]
+    /// stores; 16K to 64K for network file systems and FUSE, by the time of a read, or less if the files are small;
+    /// 16K for --ssd]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
     block: Option<u64>,
     /// Storage model of the source, for policies that weigh misses by cost (auto): nvme, ssd, hdd, nfs, s3, disk,
@@ -228,7 +230,12 @@ impl Mount {
             Some(block) => (block, None),
             // The kernel's own pages: the kernel reads ahead.
             None if steers || self.memory == 0 => (block::LOCAL, None),
-            None => block::choose(served.known(self.ssd.size()), self.memory),
+            None => {
+                let known = served.known(self.ssd.size());
+                let looks = known.is_remote && known.tier.is_none();
+                let files = known.directory.filter(|_| looks).map(block::files).unwrap_or_default();
+                block::choose(block::Known { latency: probe::latency(&files), ..known }, self.memory, &files)
+            }
         }
     }
 

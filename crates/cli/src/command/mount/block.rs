@@ -1,12 +1,12 @@
 //! The default size of a block, by the facts of the source before anything is read.
 //!
-//! Measured with `benches/defaults.py` and `benches/stores.py`. On sources of 2 and 20 ms a request, blocks of 16 KiB
-//! are not slower than the source for large files that memory does not hold. Larger blocks take the memory of random
-//! reads, smaller ones make more requests. A small file takes whole blocks, so where files are small, blocks of 16 KiB
-//! waste memory. On object stores blocks of 128 KiB take 39 % of the time of blocks of 16 KiB for random reads, and
-//! 56 % for a scan beside a hot set.
+//! Measured with `benches/defaults.py` and `benches/stores.py`. The longer a read of the source takes, the larger the
+//! block: larger blocks take the memory of random reads, smaller ones make more requests. These sizes are not slower
+//! than the source for large files that memory does not hold. A small file takes whole blocks, so where files are
+//! small, large blocks waste memory. On object stores blocks of 128 KiB take 39 % of the time of blocks of 16 KiB for
+//! random reads, and 56 % for a scan beside a hot set.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use walkdir::WalkDir;
@@ -16,8 +16,14 @@ use crate::output::human;
 /// Bytes of a block where a request costs little: pages of the kernel's.
 pub(super) const LOCAL: u64 = 4 << 10;
 
-/// Bytes of a block where a request takes a round trip, at most.
-const REMOTE: u64 = 16 << 10;
+/// Bytes of a block where a request takes a round trip, at most, by the time of a read.
+fn remote(latency: Option<Duration>) -> u64 {
+    match latency.map_or(0, |latency| latency.as_micros()) {
+        ..1_000 => 16 << 10,
+        1_000..10_000 => 32 << 10,
+        _ => 64 << 10,
+    }
+}
 
 /// Bytes of a block of objects, and of the largest one that is chosen for a large tier.
 const LARGEST: u64 = 128 << 10;
@@ -46,26 +52,31 @@ pub(super) struct Known<'a> {
     pub is_remote: bool,
     /// Its directory, whose files can be looked at.
     pub directory: Option<&'a Path>,
+    /// Time of a small read, if it was measured.
+    pub latency: Option<Duration>,
     /// Bytes of the tier on an SSD.
     pub tier: Option<u64>,
 }
 
-/// The size of a block in bytes for a cache of `memory` bytes, and the reason if it is not that of local directories.
-pub(super) fn choose(known: Known, memory: u64) -> (u64, Option<String>) {
+/// The size of a block in bytes for a cache of `memory` bytes and a source with these files, and the reason if it is
+/// not that of local directories.
+pub(super) fn choose(known: Known, memory: u64, files: &[(PathBuf, u64)]) -> (u64, Option<String>) {
     if known.is_store {
         return (LARGEST, None);
     }
     if !known.is_remote && known.tier.is_none() {
         return (LOCAL, None);
     }
-    // A tier keeps its blocks over restarts, so their size must not depend on the files.
-    let directory = known.directory.filter(|_| known.tier.is_none());
-    let sizes = directory.map(sizes).unwrap_or_default();
-    by_sizes(known, memory, &sizes)
+    // A tier keeps its blocks over restarts, so their size must not depend on the files or on what is measured.
+    match known.tier {
+        Some(_) => by_sizes(Known { latency: None, ..known }, memory, &[]),
+        None => by_sizes(known, memory, &files.iter().map(|(_, size)| *size).collect::<Vec<_>>()),
+    }
 }
 
 fn by_sizes(known: Known, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
-    let fitting = fitting(sizes);
+    let most = remote(known.latency);
+    let fitting = fitting(most, sizes);
     let mut block = fitting;
     while block > LOCAL && memory / block < LEAST_BLOCKS {
         block /= 2;
@@ -78,9 +89,11 @@ fn by_sizes(known: Known, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
     }
     let reason = if block > fitting {
         "smaller blocks of the SSD tier would need too much memory for its tables".to_owned()
-    } else if block < REMOTE {
+    } else if block < most {
         let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
         format!("the files here have {} on average", human::bytes(mean))
+    } else if let Some(latency) = known.latency {
+        format!("a read of this source takes {}", human::latency(latency.as_secs_f64()))
     } else if known.is_remote {
         "each request to this source takes a round trip".to_owned()
     } else {
@@ -89,23 +102,26 @@ fn by_sizes(known: Known, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
     (block, Some(reason))
 }
 
-/// The largest block that wastes at most a quarter of what the files need.
-fn fitting(sizes: &[u64]) -> u64 {
+/// The largest block of at most `most` bytes that wastes at most a quarter of what the files need.
+fn fitting(most: u64, sizes: &[u64]) -> u64 {
     let bytes: u64 = sizes.iter().sum();
     let wastes = |block: u64| sizes.iter().map(|size| size.next_multiple_of(block)).sum::<u64>() > bytes / 4 * 5;
-    let mut block = REMOTE;
+    let mut block = most;
     while block > LOCAL && bytes > 0 && wastes(block) {
         block /= 2;
     }
     block
 }
 
-/// Sizes of some files below a directory. Unreadable files do not count.
-fn sizes(directory: &Path) -> Vec<u64> {
+/// Some files below a directory and their sizes. Unreadable ones do not count.
+pub(super) fn files(directory: &Path) -> Vec<(PathBuf, u64)> {
     let until = Instant::now() + TIME;
     let files = WalkDir::new(directory).same_file_system(true).into_iter().take_while(|_| Instant::now() < until);
-    let sizes = files.filter_map(|entry| entry.ok()?.metadata().ok()).filter(|about| about.is_file());
-    sizes.map(|about| about.len()).take(FILES).collect()
+    let known = files.filter_map(|entry| {
+        let (path, about) = (entry.as_ref().ok()?.path().to_owned(), entry.as_ref().ok()?.metadata().ok()?);
+        about.is_file().then(|| (path, about.len()))
+    });
+    known.take(FILES).collect()
 }
 
 #[cfg(test)]
@@ -132,8 +148,15 @@ mod tests {
         assert_eq!(block(remote, 16 * MIB, &[700; 9]).0, 4);
         // A database and a few small files.
         assert_eq!(block(remote, 16 * MIB, &[700, 700, 900 * MIB]).0, 16);
-        assert_eq!(choose(Known::default(), MIB), (4096, None));
-        assert_eq!(choose(Known { is_store: true, ..remote }, MIB), (128 << 10, None));
+        let measured = |micros| Known { latency: Some(Duration::from_micros(micros)), ..remote };
+        assert_eq!(block(measured(2500), 16 * MIB, &[MIB; 9]), (32, "a read of this source takes 2.5 ms".to_owned()));
+        assert_eq!(block(measured(20_000), 16 * MIB, &[MIB; 9]).0, 64);
+        assert_eq!(block(measured(20_000), 16 * MIB, &[8192; 9]).0, 8);
+        assert_eq!(block(measured(300), 16 * MIB, &[]).0, 16);
+        assert_eq!(choose(Known::default(), MIB, &[]), (4096, None));
+        assert_eq!(choose(Known { is_store: true, ..remote }, MIB, &[]), (128 << 10, None));
+        let slow = Known { tier: Some(MIB), ..measured(20_000) };
+        assert_eq!(choose(slow, 16 * MIB, &[("f".into(), 1)]).0, 16 << 10, "a tier is read by the next mount");
         assert_eq!(by_sizes(remote, MIB / 4, &[MIB; 9]), (4096, None));
         assert_eq!(block(remote, MIB / 2, &[MIB; 9]), (8, "--memory holds few blocks".to_owned()));
     }
@@ -152,9 +175,9 @@ mod tests {
         std::fs::create_dir(folder.path().join("in")).unwrap();
         std::fs::write(folder.path().join("in/a"), [0; 5000]).unwrap();
         std::fs::write(folder.path().join("b"), [0; 3]).unwrap();
-        let mut found = sizes(folder.path());
+        let mut found: Vec<u64> = files(folder.path()).into_iter().map(|(_, size)| size).collect();
         found.sort_unstable();
         assert_eq!(found, [3, 5000]);
-        assert_eq!(sizes(Path::new("/nowhere")), [0u64; 0]);
+        assert!(files(Path::new("/nowhere")).is_empty());
     }
 }
