@@ -42,16 +42,6 @@ use hotset_cache::source::Source;
 /// So long the kernel may keep names and attributes unless asked otherwise.
 pub const VALIDITY: Duration = Duration::from_secs(1);
 
-/// With [`Staleness::Adaptive`] attributes of a file are valid for so long at first. The default of NFS clients:
-/// `acregmin` in nfs(5).
-pub const FILE_VALIDITY: Duration = Duration::from_secs(3);
-
-/// The same of directories, and the age of the names in them: `acdirmin`.
-pub const DIRECTORY_VALIDITY: Duration = Duration::from_secs(30);
-
-/// The longest time for which attributes are valid after several checks that found no change: `acregmax`, `acdirmax`.
-pub const LONGEST_VALIDITY: Duration = Duration::from_secs(60);
-
 /// The cache in front of this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -91,22 +81,10 @@ pub enum Staleness {
     /// whatever else is asked is asked of the source.
     #[default]
     Open,
-    /// As NFS clients do: attributes of files are valid for [`FILE_VALIDITY`], those of directories, names, and names
-    /// that do not exist for [`DIRECTORY_VALIDITY`]; after each check that finds no change attributes are valid for
-    /// twice as long, up to [`LONGEST_VALIDITY`]. Each open asks the source whether the file is what it was. Without a
-    /// cache the same as [`Open`](Staleness::Open).
-    Adaptive,
     /// Nothing is asked again for so long after it was asked. Without a cache the same as [`Open`](Staleness::Open).
     For(Duration),
     /// The source is asked each time.
     Revalidate,
-}
-
-impl Staleness {
-    /// True if names and attributes are cached by more than the kernel.
-    pub fn is_cached(self) -> bool {
-        matches!(self, Staleness::Adaptive | Staleness::For(_))
-    }
 }
 
 /// How a directory is to be served.

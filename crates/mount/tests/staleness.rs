@@ -7,15 +7,14 @@ mod crash;
 mod support;
 
 use std::fs::{self, File, Permissions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::Status;
-use hotset_mount::{FILE_VALIDITY, Mode, Options, Staleness, VALIDITY};
+use hotset_mount::{Mode, Options, Staleness, VALIDITY};
 
 use below::Stacked;
 use support::mounted::{MODES, Mount, can_mount};
@@ -53,10 +52,6 @@ fn again(mode: Mode, staleness: Staleness) -> Option<u64> {
     for number in 0..FILES {
         fs::write(stacked.mount.at(&format!("f{number}")), pattern(number as u64, 3000)).unwrap();
     }
-    if staleness == Staleness::Adaptive {
-        // A file that was just changed is read again at each open.
-        thread::sleep(Duration::from_secs(2));
-    }
     // A file that was just written is checked once more, and so is one that was just read for the first time.
     look(&stacked.mount.at(""));
     let mut calls = None;
@@ -67,7 +62,7 @@ fn again(mode: Mode, staleness: Staleness) -> Option<u64> {
         look(&stacked.mount.at(""));
         calls = Some(stacked.below.faults().calls() - before);
         // On a busy machine what the first of the two has asked may be too old for the second.
-        if staleness == FOREVER || began.elapsed() < VALIDITY {
+        if staleness != Staleness::Open || began.elapsed() < VALIDITY {
             break;
         }
         calls = None;
@@ -75,10 +70,7 @@ fn again(mode: Mode, staleness: Staleness) -> Option<u64> {
     let calls = calls.expect("two looks at a few files take less than a second once in twenty times");
     let counted = Status::of(stacked.mount.cache.as_ref().unwrap()).metadata;
     stacked.stop();
-    if staleness == Staleness::Adaptive {
-        // The first open in the third look is the second of its kind: one keeps what the next finds.
-        assert!(counted.opens.known >= FILES as u64 && counted.kept_open > FILES as u64, "{counted:?}");
-    } else if staleness == FOREVER {
+    if staleness == FOREVER {
         assert!(counted.opens.known >= FILES as u64 && counted.kept > FILES as u64, "{counted:?}");
         assert!(counted.kept_open > FILES as u64, "{counted:?}");
     } else {
@@ -97,9 +89,6 @@ fn what_was_asked_is_not_asked_again() {
             usual >= 3 * FILES as u64,
             "{mode:?}: an open, its attributes, and a name that does not exist: {usual}"
         );
-        // One for each open: the file's attributes, which say that it is what it was.
-        let checks = again(mode, Staleness::Adaptive).unwrap();
-        assert_eq!(checks, FILES as u64 + 1, "{mode:?}: an open of each file and of the directory");
         let each = again(mode, Staleness::Revalidate).unwrap();
         assert!(each > usual, "{mode:?}: {each} calls are not more than {usual}");
     }
@@ -136,178 +125,6 @@ fn what_was_asked_is_asked_again_after_a_while() {
         assert_eq!((size("d/new"), names()), (Err(ErrorKind::NotFound), 1), "{mode:?}");
         mount.stop();
     }
-}
-
-/// Waits until a name that was looked up is checked again.
-fn until_checked() {
-    thread::sleep(VALIDITY + Duration::from_millis(20));
-}
-
-/// A mount whose names are checked at each open, and files `f` and `g` in it that have been opened twice.
-fn adaptive(mode: Mode) -> Mount {
-    let mount = Mount::new("lru", 64, options(mode, Staleness::Adaptive));
-    for name in ["f", "g"] {
-        fs::write(mount.source(name), pattern(1, 9000)).unwrap();
-    }
-    // A file that was just changed is read again at each open.
-    thread::sleep(Duration::from_secs(2));
-    for name in ["f", "g", "f", "g"] {
-        assert_eq!(fs::read(mount.at(name)).unwrap(), pattern(1, 9000));
-    }
-    mount
-}
-
-/// Another file gets this name behind the mount.
-fn replace(mount: &Mount, name: &str, bytes: &[u8]) {
-    fs::write(mount.source("new"), bytes).unwrap();
-    fs::rename(mount.source("new"), mount.source(name)).unwrap();
-}
-
-/// An open finds what another program has changed, replaced or moved away, though the name and attributes are valid.
-/// So does an open for appending, and what changes attributes.
-#[test]
-fn an_open_sees_what_is_there_though_attributes_are_adaptive() {
-    if !can_mount() {
-        return;
-    }
-    for mode in MODES {
-        let mut mount = adaptive(mode);
-        fs::write(mount.source("f"), pattern(2, 12_000)).unwrap();
-        let mut both = File::options().read(true).write(true).open(mount.at("f")).unwrap();
-        assert_eq!(both.seek(SeekFrom::End(0)).unwrap(), 12_000, "{mode:?}: the size at an open for writing");
-        drop(both);
-        assert!(fs::read(mount.at("f")).unwrap() == pattern(2, 12_000), "{mode:?}: a change in place");
-        until_checked();
-        replace(&mount, "f", &pattern(3, 9000));
-        assert!(fs::read(mount.at("f")).unwrap() == pattern(3, 9000), "{mode:?}: another file");
-        replace(&mount, "g", b"other ");
-        File::options().append(true).open(mount.at("g")).unwrap().write_all(b"and more").unwrap();
-        assert_eq!(fs::read(mount.source("g")).unwrap(), b"other and more", "{mode:?}");
-        // Moved away, so that it still has a name.
-        until_checked();
-        fs::rename(mount.source("f"), mount.source("f.1")).unwrap();
-        fs::write(mount.source("f"), "new log").unwrap();
-        assert_eq!(fs::read(mount.at("f")).unwrap(), b"new log", "{mode:?}");
-        until_checked();
-        replace(&mount, "g", b"rights");
-        fs::set_permissions(mount.at("g"), Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(fs::metadata(mount.source("g")).unwrap().mode() & 0o777, 0o600, "{mode:?}");
-        until_checked();
-        fs::remove_file(mount.source("g")).unwrap();
-        assert_eq!(fs::read(mount.at("g")).unwrap_err().kind(), ErrorKind::NotFound, "{mode:?}");
-        mount.stop();
-    }
-}
-
-/// A directory that was deleted and made again behind the mount is listed, and takes files.
-#[test]
-fn a_directory_that_was_replaced_is_looked_up_again() {
-    if !can_mount() {
-        return;
-    }
-    for mode in MODES {
-        let mut mount = Mount::new("lru", 64, options(mode, Staleness::Adaptive));
-        for place in ["d", "e"] {
-            fs::create_dir(mount.source(place)).unwrap();
-            assert_eq!(fs::read_dir(mount.at(place)).unwrap().count(), 0);
-        }
-        until_checked();
-        for place in ["d", "e"] {
-            fs::remove_dir(mount.source(place)).unwrap();
-            fs::create_dir(mount.source(place)).unwrap();
-            fs::write(mount.source(&format!("{place}/f")), "text").unwrap();
-        }
-        assert_eq!(fs::read_dir(mount.at("d")).unwrap().count(), 1, "{mode:?}");
-        fs::write(mount.at("e/g"), "more").unwrap();
-        assert_eq!(fs::read(mount.source("e/g")).unwrap(), b"more", "{mode:?}");
-        assert_eq!(fs::read(mount.at("e/f")).unwrap(), b"text", "{mode:?}");
-        mount.stop();
-    }
-}
-
-/// A file that is open is opened again by its descriptor, whatever became of its name.
-#[test]
-fn a_file_without_its_name_is_opened_by_its_descriptor() {
-    if !can_mount() {
-        return;
-    }
-    for mode in MODES {
-        let mut mount = adaptive(mode);
-        let again = |file: &File| fs::read(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap();
-        let (replaced, deleted) = (File::open(mount.at("f")).unwrap(), File::open(mount.at("g")).unwrap());
-        until_checked();
-        replace(&mount, "f", b"other");
-        assert!(again(&replaced) == pattern(1, 9000), "{mode:?}: replaced behind the mount");
-        fs::remove_file(mount.at("g")).unwrap();
-        until_checked();
-        assert!(again(&deleted) == pattern(1, 9000), "{mode:?}: deleted in the mount");
-        drop((replaced, deleted));
-        mount.stop();
-    }
-}
-
-/// However often a file is replaced, an open finds one.
-#[test]
-fn an_open_never_fails_because_a_file_is_replaced() {
-    if !can_mount() {
-        return;
-    }
-    for (mode, policy) in [(Mode::Strict, "lru"), (Mode::Fast, "lru"), (Mode::Strict, "unix(inodes=64K, block=8K)")] {
-        let mut mount = Mount::new(policy, 256, options(mode, Staleness::Adaptive));
-        replace(&mount, "f", b"first");
-        let until = Instant::now() + Duration::from_millis(2500);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while Instant::now() < until {
-                    replace(&mount, "f", b"again");
-                }
-            });
-            while Instant::now() < until {
-                assert_eq!(fs::read(mount.at("f")).map(|bytes| bytes.len()).map_err(|error| error.to_string()), Ok(5));
-            }
-        });
-        mount.stop();
-    }
-}
-
-/// A file of which the kernel keeps pages is changed behind the mount, and opened by a name that is created.
-#[test]
-fn a_file_opened_by_creating_a_name_is_what_it_is() {
-    if !can_mount() {
-        return;
-    }
-    for mode in MODES {
-        let mut mount = adaptive(mode);
-        assert!(!mount.at("h").exists());
-        fs::write(mount.source("f"), pattern(2, 9000)).unwrap();
-        fs::hard_link(mount.source("f"), mount.source("h")).unwrap();
-        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(mount.at("h")).unwrap();
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).unwrap();
-        assert!(bytes == pattern(2, 9000), "{mode:?}");
-        drop(file);
-        mount.stop();
-    }
-}
-
-/// Attributes are valid for three seconds at first, and no longer.
-#[test]
-fn attributes_of_a_file_that_changes_are_asked_for_again_soon() {
-    if !can_mount() {
-        return;
-    }
-    let mut mount = Mount::new("lru", 64, options(Mode::Strict, Staleness::Adaptive));
-    fs::write(mount.source("f"), "one").unwrap();
-    let size = || fs::metadata(mount.at("f")).unwrap().len();
-    let began = Instant::now();
-    assert_eq!(size(), 3);
-    fs::write(mount.source("f"), "three").unwrap();
-    if size() != 3 {
-        assert!(began.elapsed() >= FILE_VALIDITY, "attributes are valid for {FILE_VALIDITY:?}");
-    }
-    thread::sleep(FILE_VALIDITY + Duration::from_millis(50));
-    assert_eq!(size(), 5);
-    mount.stop();
 }
 
 /// A change detected by reads and attributes is remembered: a later open asks the source.

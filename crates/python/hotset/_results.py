@@ -27,12 +27,12 @@ class Results(Sequence[Row]):
         self,
         rows: Sequence[Mapping[str, Any]],
         *,
-        series: list[SeriesRow] | None = None,
+        series: Sequence[Mapping[str, Any]] | None = None,
         remarks: list[str] | None = None,
     ) -> None:
         self._rows: list[dict[str, Any]] = [cast("dict[str, Any]", row) for row in rows]
         #: Rows of one stretch of time after another, if ``every`` asked for them.
-        self.series = series or []
+        self.series: list[SeriesRow] = [cast("SeriesRow", row) for row in series or []]
         #: What there was to say of the trace.
         self.remarks = remarks or []
         #: Of a sweep, how many rows each trace has.

@@ -17,7 +17,7 @@ Workload = Callable[[str], str]
 def of(rows: hotset.Results, policy: str) -> list[dict[str, Any]]:
     """The rows of a policy, without its name and what only those of the list tell."""
     mine = [row for row in rows if row["policy"] == policy]
-    return [{name: row[name] for name in row if name not in ("policy", "write_backs")} for row in mine]
+    return [{name: value for name, value in row.items() if name not in ("policy", "write_backs")} for row in mine]
 
 
 class Empty:

@@ -35,7 +35,7 @@ use crate::served::LONGEST as FOR_GOOD;
 use crate::served::apps::Apps;
 use crate::served::credentials::Caller;
 use crate::served::handles::{Data, Handles};
-use crate::{DIRECTORY_VALIDITY, Options, Staleness, VALIDITY};
+use crate::{Options, Staleness, VALIDITY};
 
 use bytes::Bytes;
 use listing::{OpenDirectory, Room};
@@ -122,7 +122,6 @@ impl Objects {
         match self.options.staleness {
             Staleness::Revalidate => Duration::ZERO,
             Staleness::For(age) if self.usable().is_some() => age,
-            Staleness::Adaptive if self.usable().is_some() => DIRECTORY_VALIDITY,
             _ => VALIDITY,
         }
     }

@@ -46,17 +46,6 @@ impl Changes {
     }
 }
 
-/// For how long attributes are valid: `least` at first and after a change, twice as long after each check that finds no
-/// change, `most` at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ages {
-    pub least: Duration,
-    pub most: Duration,
-    /// Times are too coarse to tell two changes of one moment apart: a file that had been changed just before the last
-    /// answer counts as changed again.
-    pub doubts_fresh: bool,
-}
-
 /// Cached state of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<State>);
@@ -71,11 +60,7 @@ struct State {
 #[derive(Debug)]
 struct Facts {
     stat: Stat,
-    /// What a later answer is compared with. It also has whether the file had been changed just before.
-    stamp: Stamp,
     at: Instant,
-    /// The time after `at` for which the attributes are valid.
-    valid: Duration,
     /// Extended attributes, asked for after the others: the value or the error.
     values: Vec<(OsString, Result<Vec<u8>, i32>)>,
     /// Of a directory: its state when the listing began that the kernel keeps.
@@ -87,23 +72,8 @@ struct Facts {
 
 impl Facts {
     /// Attributes, and nothing else yet.
-    fn new(stat: Stat, at: Instant, valid: Duration, kept: Kept) -> Facts {
-        Facts {
-            stat,
-            stamp: stamp(&stat),
-            at,
-            valid,
-            values: Vec::new(),
-            listed: None,
-            files: Vec::new(),
-            directories: Vec::new(),
-            _kept: kept,
-        }
-    }
-
-    /// The time for which the attributes remain valid, if they are.
-    fn left(&self) -> Option<Duration> {
-        self.valid.checked_sub(self.at.elapsed()).filter(|left| !left.is_zero())
+    fn new(stat: Stat, at: Instant, kept: Kept) -> Facts {
+        Facts { stat, at, values: Vec::new(), listed: None, files: Vec::new(), directories: Vec::new(), _kept: kept }
     }
 }
 
@@ -178,11 +148,12 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The attributes, if they are valid, and the time for which they remain so.
-    pub fn stat(&self) -> Option<(Stat, Duration)> {
+    /// The attributes, if they are not older than `age`, and the time for which they remain valid.
+    pub fn stat(&self, age: Duration) -> Option<(Stat, Duration)> {
         let state = self.lock();
         let facts = state.facts.as_ref()?;
-        Some((facts.stat, facts.left()?))
+        let left = age.checked_sub(facts.at.elapsed()).filter(|left| !left.is_zero())?;
+        Some((facts.stat, left))
     }
 
     /// True if nothing was changed since it was asked.
@@ -190,9 +161,9 @@ impl Known {
         self.lock().changed <= asked.changes
     }
 
-    /// Stores what the source has answered, which is valid for so long. If it is not what was known, that is a change
-    /// behind the mount, and all else is forgotten.
-    pub fn learn(&self, asked: &Asked, stat: &Stat, ages: Ages, changes: &Changes, gauge: &Gauge) {
+    /// Stores what the source has answered. If it is not what was known, that is a change behind the mount, and all
+    /// else is forgotten.
+    pub fn learn(&self, asked: &Asked, stat: &Stat, changes: &Changes, gauge: &Gauge) {
         let mut state = self.lock();
         if state.changed > asked.changes {
             return;
@@ -200,12 +171,8 @@ impl Known {
         match &mut state.facts {
             // One that was asked later has come before this one.
             Some(before) if before.at > asked.at => return,
-            Some(before) if is_as_before(before, stat, ages.doubts_fresh) => {
-                // A check within that time says nothing about how long the attributes stay the same.
-                if asked.at.duration_since(before.at) >= before.valid {
-                    before.valid = before.valid.saturating_mul(2).min(ages.most);
-                }
-                (before.stat, before.stamp, before.at) = (*stat, stamp(stat), asked.at);
+            Some(before) if is_same(&before.stat, stat) => {
+                (before.stat, before.at) = (*stat, asked.at);
                 // The kernel drops its access lists with the attributes: new ones must not come from before.
                 before.values.clear();
                 return;
@@ -213,7 +180,7 @@ impl Known {
             Some(_) => state.changed = changes.next(),
             None => {}
         }
-        state.facts = Some(Box::new(Facts::new(*stat, asked.at, ages.least, gauge.keep())));
+        state.facts = Some(Box::new(Facts::new(*stat, asked.at, gauge.keep())));
     }
 
     /// Something is changed, or may be: earlier answers are no longer used.
@@ -226,10 +193,10 @@ impl Known {
         drop(facts);
     }
 
-    /// An extended attribute that was asked for not longer ago than the attributes, which are valid.
-    pub fn value(&self, name: &OsStr) -> Option<io::Result<Vec<u8>>> {
+    /// An extended attribute that was asked for not longer ago than the attributes, which are not older than `age`.
+    pub fn value(&self, name: &OsStr, age: Duration) -> Option<io::Result<Vec<u8>>> {
         let state = self.lock();
-        let facts = state.facts.as_ref().filter(|facts| facts.left().is_some())?;
+        let facts = state.facts.as_ref().filter(|facts| facts.at.elapsed() < age)?;
         let (_, value) = facts.values.iter().find(|(known, _)| known == name)?;
         Some(value.clone().map_err(io::Error::from_raw_os_error))
     }
@@ -298,47 +265,8 @@ impl Known {
     }
 }
 
-/// True if nothing has changed since, as far as times tell.
-fn is_as_before(before: &Facts, now: &Stat, doubts_fresh: bool) -> bool {
+/// True if nothing has changed from one to the other, as far as times tell.
+fn is_same(one: &Stat, other: &Stat) -> bool {
     let rights = |stat: &Stat| (stat.st_mode, stat.st_uid, stat.st_gid, stat.st_nlink);
-    let is_same = match doubts_fresh {
-        true => stamp(now).is_still(&before.stamp),
-        false => stamp(now).is_same(&before.stamp),
-    };
-    is_same && rights(&before.stat) == rights(now)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A check while the attributes are valid changes nothing, one after it doubles the time, a change resets it.
-    #[test]
-    fn attributes_that_do_not_change_are_valid_for_longer() {
-        let ages = Ages { least: Duration::from_secs(3), most: Duration::from_secs(10), doubts_fresh: true };
-        let (known, changes, gauge) = (Known::default(), Changes::default(), Gauge::default());
-        let began = changes.ask();
-        let mut stat = rustix::fs::stat("/").unwrap();
-        for (second, bytes, expected) in [(0, 1, 3), (2, 1, 3), (5, 1, 6), (11, 1, 10), (30, 1, 10), (60, 2, 3)] {
-            let asked = Asked { at: began.at + Duration::from_secs(second), changes: changes.ask().changes };
-            stat.st_size = bytes;
-            known.learn(&asked, &stat, ages, &changes, &gauge);
-            assert_eq!(known.lock().facts.as_ref().unwrap().valid.as_secs(), expected, "after {second} s");
-        }
-    }
-
-    #[test]
-    fn what_was_changed_just_before_may_have_changed_since() {
-        let ages = Ages { least: Duration::from_secs(3), most: Duration::from_secs(10), doubts_fresh: true };
-        let (known, changes, gauge) = (Known::default(), Changes::default(), Gauge::default());
-        let mut stat = rustix::fs::stat("/").unwrap();
-        for (age, is_kept) in [(0, false), (60, true)] {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-            stat.st_ctime = now.as_secs() as i64 - age;
-            known.learn(&changes.ask(), &stat, ages, &changes, &gauge);
-            let asked = changes.ask();
-            known.learn(&asked, &stat, ages, &changes, &gauge);
-            assert_eq!(known.is_as(&asked), is_kept, "changed {age} s ago");
-        }
-    }
+    stamp(one).is_same(&stamp(other)) && rights(one) == rights(other)
 }

@@ -20,17 +20,17 @@ use std::time::Duration;
 use hotset_cache::source::{Source, Stamp};
 use hotset_cache::workers::Workers;
 use hotset_cache::{About, Cache, FileCache, FileNumber, MetadataCounts};
-use rustix::fs::{FileType, Stat};
+use rustix::fs::Stat;
 use rustix::process::{Resource, getrlimit};
 
 use crate::served::handles::Opened;
 use crate::served::handles::recent;
 use crate::served::listing::OpenDirectory;
 use crate::served::{LONGEST, Listing, Validity};
-use crate::tree::known::{Ages, Asked, Changes, Closer, Opener};
+use crate::tree::known::{Asked, Changes, Closer, Opener};
 use crate::tree::nodes::Node;
 use crate::tree::stamp;
-use crate::{DIRECTORY_VALIDITY, FILE_VALIDITY, LONGEST_VALIDITY, Mode, Staleness, VALIDITY};
+use crate::{Mode, Staleness, VALIDITY};
 
 /// Cached metadata, and how long it is valid.
 pub(crate) struct Metadata {
@@ -75,7 +75,7 @@ fn share(descriptors: Option<u64>) -> u64 {
 
 impl Metadata {
     pub fn new(staleness: Staleness, mode: Mode, cache: Option<Arc<FileCache>>, workers: &Arc<Workers>) -> Metadata {
-        if let (Some(cache), Mode::Strict, true) = (&cache, mode, staleness.is_cached()) {
+        if let (Some(cache), Mode::Strict, Staleness::For(_)) = (&cache, mode, staleness) {
             cache.follow_inodes();
         }
         Metadata {
@@ -90,66 +90,35 @@ impl Metadata {
         }
     }
 
-    /// The cache, if metadata may be cached at all.
-    fn believed(&self) -> Option<&FileCache> {
-        self.cache.as_deref().filter(|cache| self.staleness.is_cached() && !cache.is_broken())
+    /// The cache, if metadata may be cached at all, and its maximum age.
+    fn believed(&self) -> Option<(&FileCache, Duration)> {
+        let Staleness::For(age) = self.staleness else { return None };
+        let cache = self.cache.as_deref().filter(|cache| !cache.is_broken())?;
+        Some((cache, age))
+    }
+
+    fn age(&self) -> Option<Duration> {
+        self.believed().map(|(_, age)| age)
     }
 
     /// True if metadata may be cached.
     pub fn believes(&self) -> bool {
-        self.believed().is_some()
-    }
-
-    /// True if names are cached, and each open checks that its name is right.
-    pub fn checks_names(&self) -> bool {
-        self.staleness == Staleness::Adaptive && self.believes()
-    }
-
-    /// Forgets what is known of a name that leads to another file.
-    pub fn forget_name(&self, parent: u64, name: OsString, node: &Node) {
-        lock(&self.names).remove(&(parent, name));
-        self.changed(node);
-    }
-
-    /// The ages of the attributes of such a file, if metadata may be cached.
-    fn ages(&self, kind: FileType) -> Option<Ages> {
-        self.believed()?;
-        let least = match (self.staleness, kind) {
-            (Staleness::For(age), _) => return Some(Ages { least: age, most: age, doubts_fresh: false }),
-            (Staleness::Adaptive, FileType::Directory) => DIRECTORY_VALIDITY,
-            (Staleness::Adaptive, _) => FILE_VALIDITY,
-            (Staleness::Open | Staleness::Revalidate, _) => return None,
-        };
-        Some(Ages { least, most: LONGEST_VALIDITY, doubts_fresh: true })
-    }
-
-    /// The age of names in a directory, if metadata may be cached.
-    fn names_age(&self) -> Option<Duration> {
-        self.ages(FileType::Directory).map(|ages| ages.least)
+        self.age().is_some()
     }
 
     /// True if the scheme decides which inodes are known.
     fn is_by_scheme(&self) -> bool {
-        self.mode == Mode::Strict && self.believed().is_some_and(FileCache::keeps_inodes)
+        self.mode == Mode::Strict && self.believed().is_some_and(|(cache, _)| cache.keeps_inodes())
     }
 
     /// The time for which the kernel may use an answer given now.
     pub fn validity(&self) -> Validity {
-        let (names, nothing) = match (self.staleness, self.names_age()) {
+        let (attributes, nothing) = match (self.staleness, self.age()) {
             (Staleness::Revalidate, _) => (Duration::ZERO, Duration::ZERO),
             (_, Some(age)) => (age.min(LONGEST), age.min(LONGEST)),
             _ => (VALIDITY, Duration::ZERO),
         };
-        Validity { names: if self.is_by_scheme() { Duration::ZERO } else { names }, nothing }
-    }
-
-    /// The time for which the kernel may use attributes that the source has just given.
-    pub fn valid(&self, node: &Node) -> Duration {
-        match (self.staleness, self.ages(node.kind)) {
-            (Staleness::Revalidate, _) => Duration::ZERO,
-            (_, Some(ages)) => node.known.stat().map_or(ages.least, |(_, left)| left).min(LONGEST),
-            _ => VALIDITY,
-        }
+        Validity { names: if self.is_by_scheme() { Duration::ZERO } else { attributes }, attributes, nothing }
     }
 
     /// To be called before the source is asked for what is to be learnt.
@@ -171,7 +140,7 @@ impl Metadata {
     /// The attributes of a file, and for how long the kernel may believe them.
     pub fn stat(&self, node: &Arc<Node>) -> io::Result<(Stat, Duration)> {
         self.let_go();
-        let known = self.believed().and_then(|_| node.known.stat());
+        let known = self.age().and_then(|age| node.known.stat(age));
         self.count(About::Attributes, known.is_some());
         if let Some((stat, left)) = known {
             return Ok((stat, left.min(LONGEST)));
@@ -182,22 +151,22 @@ impl Metadata {
         if !self.is_by_scheme() {
             self.learn(node, &asked, &stat);
         }
-        Ok((stat, self.valid(node)))
+        Ok((stat, self.validity().attributes))
     }
 
     /// Stores an answer of the source. Where the scheme decides, it has already been given a reference to the file.
     pub fn learn(&self, node: &Arc<Node>, asked: &Asked, stat: &Stat) {
-        let (Some(cache), Some(ages)) = (self.believed(), self.ages(node.kind)) else { return };
+        let Some((cache, _)) = self.believed() else { return };
         if self.is_by_scheme() {
             let Some(&file) = node.file.get() else { return };
             lock(&self.inodes).insert(file, Arc::downgrade(node));
         }
-        node.known.learn(asked, stat, ages, &self.changes, &cache.metadata().kept);
+        node.known.learn(asked, stat, &self.changes, &cache.metadata().kept);
     }
 
     /// Forgets the inodes that the scheme has evicted.
     fn let_go(&self) {
-        let Some(cache) = self.believed().filter(|_| self.is_by_scheme()) else { return };
+        let Some((cache, _)) = self.believed().filter(|_| self.is_by_scheme()) else { return };
         for file in cache.inodes_left() {
             let node = lock(&self.inodes).remove(&file).and_then(|node| node.upgrade());
             node.iter().for_each(|node| node.known.forget(&self.changes));
@@ -206,7 +175,7 @@ impl Metadata {
 
     /// The cached file of a name in a directory, if the kernel does not keep names.
     pub fn named(&self, parent: &Node, name: &OsStr) -> Option<u64> {
-        let age = self.names_age().filter(|_| self.is_by_scheme())?;
+        let age = self.age().filter(|_| self.is_by_scheme())?;
         let key = (parent.number, name.to_owned());
         let Named { number, asked } = *lock(&self.names).get(&key)?;
         (asked.at.elapsed() < age && parent.known.is_as(&asked)).then_some(number)
@@ -222,14 +191,13 @@ impl Metadata {
     /// The attributes of a file that has been looked up by a known name.
     pub fn known(&self, node: &Node) -> Option<(Stat, Duration)> {
         self.let_go();
-        self.believed()?;
-        let (stat, left) = node.known.stat()?;
+        let (stat, left) = node.known.stat(self.age()?)?;
         Some((stat, left.min(LONGEST)))
     }
 
     /// An extended attribute that every user may read: the cached value, or the source's, read by `get`.
     pub fn value(&self, node: &Node, name: &OsStr, get: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
-        let known = self.believed().and_then(|_| node.known.value(name));
+        let known = self.age().and_then(|age| node.known.value(name, age));
         self.count(About::Attributes, known.is_some());
         if let Some(known) = known {
             return known;
@@ -246,43 +214,25 @@ impl Metadata {
         value
     }
 
-    /// The cached open handle of a file for this opener. Where each open asks the source whether the file is what it
-    /// was, this one does so unless that `is_checked`.
-    pub fn opened(&self, node: &Arc<Node>, opener: Opener, is_checked: bool) -> io::Result<Option<Opened>> {
-        let opened = self.kept_open(node, is_checked, |age| node.known.file(opener, age))?;
+    /// The cached open handle of a file for this opener.
+    pub fn opened(&self, node: &Node, opener: Opener) -> Option<Opened> {
+        let opened = self.kept_open(node, |age| node.known.file(opener, age));
         self.count(About::Opens, opened.is_some());
-        Ok(opened)
+        opened
     }
 
     /// The same of a directory.
-    pub fn opened_directory(
-        &self,
-        node: &Arc<Node>,
-        opener: Opener,
-        is_checked: bool,
-    ) -> io::Result<Option<Arc<OpenDirectory>>> {
-        let opened = self.kept_open(node, is_checked, |age| node.known.directory(opener, age))?;
+    pub fn opened_directory(&self, node: &Node, opener: Opener) -> Option<Arc<OpenDirectory>> {
+        let opened = self.kept_open(node, |age| node.known.directory(opener, age));
         self.count(About::Listings, opened.is_some());
-        Ok(opened)
+        opened
     }
 
-    fn kept_open<T>(
-        &self,
-        node: &Arc<Node>,
-        is_checked: bool,
-        find: impl Fn(Duration) -> Option<T>,
-    ) -> io::Result<Option<T>> {
+    fn kept_open<T>(&self, node: &Node, find: impl FnOnce(Duration) -> Option<T>) -> Option<T> {
         self.let_go();
-        let Some(ages) = self.ages(node.kind) else { return Ok(None) };
-        let mut found = find(ages.most);
-        if found.is_some() && !is_checked && self.checks_names() {
-            let asked = self.ask();
-            self.learn(node, &asked, &node.stat()?);
-            // It is gone if that was a change.
-            found = find(ages.most);
-        }
+        let found = find(self.age()?)?;
         lock(&self.opens).get(&node.number);
-        Ok(found)
+        Some(found)
     }
 
     /// Keeps a file open that was opened for reading.
@@ -310,7 +260,7 @@ impl Metadata {
     }
 
     fn hold(&self, node: &Arc<Node>, keep: impl FnOnce(Closer, &MetadataCounts) -> bool) {
-        let Some(cache) = self.believed() else { return };
+        let Some((cache, _)) = self.believed() else { return };
         let closer = Closer { workers: self.workers.clone(), part: node.part() };
         if keep(closer, cache.metadata()) {
             let mut opens = lock(&self.opens);
@@ -328,7 +278,7 @@ impl Metadata {
 
     /// The same, of a change that has been made.
     pub fn changed(&self, node: &Node) {
-        if self.staleness.is_cached() {
+        if matches!(self.staleness, Staleness::For(_)) {
             node.known.forget(&self.changes);
         }
     }
@@ -336,9 +286,11 @@ impl Metadata {
     /// Wraps the file so that writes, and reads that find another version than the cached one, update the metadata. A
     /// file that is only read uses its cached state instead of asking the source.
     pub fn told(self: &Arc<Self>, source: Arc<dyn Source>, node: &Arc<Node>, reads_only: bool) -> Arc<dyn Source> {
-        match self.staleness.is_cached() {
-            true => Arc::new(Told { source, node: Arc::downgrade(node), metadata: self.clone(), reads_only }),
-            false => source,
+        match self.staleness {
+            Staleness::For(_) => {
+                Arc::new(Told { source, node: Arc::downgrade(node), metadata: self.clone(), reads_only })
+            }
+            _ => source,
         }
     }
 }
@@ -378,8 +330,7 @@ struct Told {
 impl Told {
     /// The cached stamp of the file.
     fn known(&self) -> Option<Stamp> {
-        self.metadata.believed()?;
-        let (stat, _) = self.node.upgrade()?.known.stat()?;
+        let (stat, _) = self.node.upgrade()?.known.stat(self.metadata.age()?)?;
         Some(stamp(&stat))
     }
 

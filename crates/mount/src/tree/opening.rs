@@ -71,8 +71,7 @@ impl Tree {
         let opener = Opener { who: who.as_ref(), how: wanted.bits() | flags & FOR_EXECUTION };
         // Who executes a program need not be allowed to read it.
         let usage = Usage { opener: who.clone().filter(|_| !executes), executes, only_grows: false };
-        let is_checked = self.check_name(&node)?;
-        if let Some(opened) = self.metadata.opened(&node, opener, is_checked)? {
+        if let Some(opened) = self.metadata.opened(&node, opener) {
             return Ok((self.used(&node, opened, usage, caller), Seen::Known));
         }
         let asked = self.metadata.ask();
@@ -103,14 +102,9 @@ impl Tree {
         caller: Caller,
     ) -> io::Result<(OpenFile, Seen)> {
         self.metadata.count(About::Opens, false);
-        self.check_name(node)?;
-        let asked = self.metadata.ask();
         let path = node.path()?;
         let open = |wanted| rustix::fs::open(&path, wanted, Mode::empty());
         let granted = self.grant(flags, wanted - OFlags::TRUNC, caller, open)?;
-        if self.metadata.believes() {
-            self.metadata.learn(node, &asked, &rustix::fs::fstat(&granted.file)?);
-        }
         let (open, seen) = self.opened(node, granted, caller)?;
         if wanted.contains(OFlags::TRUNC) {
             self.set_size(&open, 0)?;
@@ -190,8 +184,7 @@ impl Tree {
         let node = self.node(number)?;
         let who = self.rights.of(caller)?;
         let opener = Opener { who: who.as_ref(), how: flags.bits() };
-        let is_checked = self.check_name(&node)?;
-        if let Some(open) = self.metadata.opened_directory(&node, opener, is_checked)? {
+        if let Some(open) = self.metadata.opened_directory(&node, opener) {
             return Ok((open, Listing::Known));
         }
         let asked = self.metadata.ask();
