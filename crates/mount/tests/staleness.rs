@@ -7,7 +7,7 @@ mod crash;
 mod support;
 
 use std::fs::{self, File, Permissions};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
@@ -123,6 +123,32 @@ fn what_was_asked_is_asked_again_after_a_while() {
         wait();
         assert!(fs::read(mount.at("d/f")).unwrap() == pattern(3, 20_000), "{mode:?}");
         assert_eq!((size("d/new"), names()), (Err(ErrorKind::NotFound), 1), "{mode:?}");
+        mount.stop();
+    }
+}
+
+/// An open for writing learns the size of a file that was changed behind the mount, and an open that would create a
+/// file shows the bytes that are there.
+#[test]
+fn an_open_for_writing_sees_what_is_there() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        let mut mount = Mount::new("lru", 64, options(mode, FOREVER));
+        fs::write(mount.source("f"), pattern(1, 9000)).unwrap();
+        assert!(fs::read(mount.at("f")).unwrap() == pattern(1, 9000) && !mount.at("g").exists());
+        fs::write(mount.source("f"), pattern(2, 12_000)).unwrap();
+        let mut both = File::options().read(true).write(true).open(mount.at("f")).unwrap();
+        assert_eq!(both.seek(SeekFrom::End(0)).unwrap(), 12_000, "{mode:?}");
+        drop(both);
+        fs::write(mount.source("f"), pattern(3, 12_000)).unwrap();
+        fs::hard_link(mount.source("f"), mount.source("g")).unwrap();
+        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(mount.at("g")).unwrap();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        assert!(bytes == pattern(3, 12_000), "{mode:?}");
+        drop(file);
         mount.stop();
     }
 }

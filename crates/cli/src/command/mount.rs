@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_mount::{LONGEST_VALIDITY, Mode, Options, Staleness, device_at};
+use hotset_mount::{Mode, Options, Staleness, device_at};
 use hotset_serve::control::of_mount;
 use hotset_serve::steering::Prepared;
 use log::Log;
@@ -77,11 +77,11 @@ pub(crate) struct Mount {
     /// How the kernel's page cache is used
     #[arg(long, value_enum, default_value_t = InFront::Strict, help_heading = "Cache")]
     mode: InFront,
-    /// Maximum age of cached names, attributes and listings: a time, `forever`, or `revalidate` to ask the source
-    /// every time. `open` (1s) and `adaptive` (3 to 60s) check a file at each open [default: open; adaptive for object
-    /// stores, network file systems and FUSE]
-    #[arg(long, value_name = "TIME", value_parser = parse_staleness, help_heading = "Consistency")]
-    staleness: Option<Staleness>,
+    /// Maximum age of cached names, attributes and listings, and of the check that an open makes: a time, `forever`,
+    /// or `revalidate` to ask the source every time. `open` means 1s for names and attributes, and a check at each
+    /// open
+    #[arg(long, value_name = "TIME", value_parser = parse_staleness, default_value = "open", help_heading = "Consistency")]
+    staleness: Staleness,
     /// Delay writes to the source by up to this time (5s if no time is given). Delayed writes are lost if the process
     /// is killed or the power fails, unless the file was synced or closed
     #[arg(long, value_name = "TIME", value_parser = parse_age, num_args = 0..=1, default_missing_value = "5s", help_heading = "Consistency")]
@@ -171,7 +171,6 @@ impl Mount {
             ));
         }
         let (block, why) = self.block(&served);
-        let staleness = self.staleness(&served);
         self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
@@ -191,7 +190,7 @@ impl Mount {
                 InFront::Steered => Mode::Steered,
             },
             app_by: self.app_by.into(),
-            staleness,
+            staleness: self.staleness,
             write_back: self.write_back,
             readonly: self.readonly || !served.is_writable(),
             allow_suid: self.allow_suid,
@@ -214,7 +213,7 @@ impl Mount {
             (Some(listening), Some(subject)) => control::serve_status(listening, subject).map(|()| None)?,
             (listening, _) => listening,
         };
-        self.tell_defaults(block, why, staleness, &served);
+        self.tell_defaults(block, why, &served);
         let steering =
             steered.map(|prepared| steered::start(prepared, &mounted, mountpoint, &shown, listening)).transpose()?;
         serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
@@ -239,24 +238,11 @@ impl Mount {
         }
     }
 
-    /// The age of names and attributes: longer where asking the source takes a round trip.
-    fn staleness(&self, served: &stores::Served) -> Staleness {
-        let is_worth_it = self.memory > 0 && !matches!(self.mode, InFront::Steered) && served.known(None).is_remote;
-        self.staleness.unwrap_or(if is_worth_it { Staleness::Adaptive } else { Staleness::Open })
-    }
-
     /// Prints the settings that follow from the source, and what a mount costs where the source is as fast.
-    fn tell_defaults(&self, block: u64, why: Option<String>, staleness: Staleness, served: &stores::Served) {
+    fn tell_defaults(&self, block: u64, why: Option<String>, served: &stores::Served) {
         if let Some(why) = why {
             let size = human::bytes(block);
             note(format_args!("block size {size}, because {why}; --block sets another"));
-        }
-        if self.staleness.is_none() && staleness == Staleness::Adaptive {
-            note(format_args!(
-                "names and attributes that another program changes may be seen up to {} s late, because each request to this \
-                 source takes a round trip; --staleness sets another age",
-                LONGEST_VALIDITY.as_secs()
-            ));
         }
         let is_local = !served.known(None).is_remote && !self.ssd.is_asked_for();
         if is_local && self.memory > 0 && matches!(self.mode, InFront::Strict) {
@@ -276,7 +262,7 @@ impl Mount {
             ("--listen", self.listen.is_some()),
             ("--classes", self.classes.is_some()),
             ("--store", self.store.is_some()),
-            ("--staleness", self.staleness.is_some_and(|staleness| staleness != Staleness::Open)),
+            ("--staleness", self.staleness != Staleness::Open),
             ("--write-back", self.write_back.is_some()),
         ];
         match told.into_iter().find(|&(_, given)| given && self.memory == 0) {
@@ -297,7 +283,7 @@ impl Mount {
             ("--store", self.store.is_some(), "there a hit is a hit, whatever a miss takes"),
             (
                 "--staleness TIME",
-                self.staleness.is_some_and(Staleness::is_cached),
+                matches!(self.staleness, Staleness::For(_)),
                 "nothing is kept there but the pages: leave it out, or say revalidate",
             ),
         ];
@@ -334,13 +320,10 @@ impl From<CacheError> for Failure {
 fn parse_staleness(text: &str) -> Result<Staleness, String> {
     match (text, parse_time(text)) {
         ("open", _) => Ok(Staleness::Open),
-        ("adaptive", _) => Ok(Staleness::Adaptive),
         ("revalidate", _) => Ok(Staleness::Revalidate),
         ("forever", _) => Ok(Staleness::For(Duration::MAX)),
         (_, Ok(time)) if !time.is_zero() => Ok(Staleness::For(time)),
-        _ => Err(format!(
-            "{text:?} is not a valid age; expected one such as 10s, or adaptive, forever, revalidate, open"
-        )),
+        _ => Err(format!("{text:?} is not a valid age; expected one such as 10s, or forever, revalidate, open")),
     }
 }
 

@@ -37,7 +37,7 @@ impl Served for Objects {
 
     fn validity(&self) -> Validity {
         // A missing name may have been looked up long ago, and its remaining validity cannot be passed to the kernel.
-        Validity { names: self.age().min(FOR_GOOD), nothing: Duration::ZERO }
+        Validity { names: self.age().min(FOR_GOOD), attributes: FOR_GOOD, nothing: Duration::ZERO }
     }
 
     fn believes(&self) -> bool {

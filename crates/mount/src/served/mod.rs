@@ -67,6 +67,7 @@ pub(crate) enum Listing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Validity {
     pub names: Duration,
+    pub attributes: Duration,
     /// Of names that do not exist.
     pub nothing: Duration,
 }

@@ -4,7 +4,6 @@
 //! and attributes are read with those of this process: the kernel keeps the answers for all users, and decides itself
 //! which users may see them.
 
-mod check;
 mod kept;
 mod known;
 mod later;
@@ -147,7 +146,6 @@ impl Tree {
         caller: Caller,
     ) -> io::Result<Stat> {
         let node = self.writable(number)?;
-        self.check_name(&node)?;
         let _changing = self.metadata.changing([&node]);
         if let Some(size) = change.size {
             match open {
@@ -314,7 +312,6 @@ impl Tree {
 
     pub fn set_xattr(&self, number: u64, name: &OsStr, value: &[u8], flags: u32, caller: Caller) -> io::Result<()> {
         let (node, flags) = (self.writable(number)?, XattrFlags::from_bits_retain(flags));
-        self.check_name(&node)?;
         let _changing = self.metadata.changing([&node]);
         let path = node.path()?;
         self.notice(&node, &node.stat()?);
@@ -352,7 +349,6 @@ impl Tree {
 
     pub fn remove_xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let node = self.writable(number)?;
-        self.check_name(&node)?;
         let _changing = self.metadata.changing([&node]);
         let path = node.path()?;
         self.notice(&node, &node.stat()?);

@@ -34,7 +34,7 @@ impl Tree {
             return Ok(Found { number: node.number, stat, named, left });
         }
         let asked = self.metadata.ask();
-        let (node, stat) = self.within(&parent, self.nodes.look_up(&parent, name))?;
+        let (node, stat) = self.nodes.look_up(&parent, name)?;
         self.note(Op::Stat, &node, caller, 0);
         self.metadata.learn(&node, &asked, &stat);
         self.metadata.learn_name(&parent, name, node.number, &asked);
@@ -58,8 +58,8 @@ impl Tree {
 
     /// The source's answer, as a look-up returns it.
     fn found(&self, node: &Node, stat: Stat) -> Found {
-        let (named, left) = (self.metadata.validity().names, self.metadata.valid(node));
-        Found { number: node.number, stat, named, left }
+        let validity = self.metadata.validity();
+        Found { number: node.number, stat, named: validity.names, left: validity.attributes }
     }
 
     pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<Found> {
@@ -88,13 +88,13 @@ impl Tree {
 
     fn make(
         &self,
-        parent: &Arc<Node>,
+        parent: &Node,
         name: &OsStr,
         caller: Caller,
         call: impl FnOnce() -> rustix::io::Result<()>,
     ) -> io::Result<Found> {
         let _changing = self.metadata.changing([parent]);
-        self.within(parent, self.rights.act(caller, call))?;
+        self.rights.act(caller, call)?;
         let (node, stat) = self.nodes.look_up(parent, name)?;
         Ok(self.found(&node, stat))
     }
@@ -121,7 +121,7 @@ impl Tree {
         let is_cut = wanted.contains(OFlags::TRUNC) && wanted.intersects(OFlags::WRONLY | OFlags::RDWR);
         let wanted = if is_cut { wanted - OFlags::TRUNC } else { wanted };
         let asked = self.metadata.ask();
-        let granted = self.within(&parent, self.grant(flags, wanted, caller, open)).map_err(|error| {
+        let granted = self.grant(flags, wanted, caller, open).map_err(|error| {
             // A link, a pipe or a socket.
             if is(&error, Errno::LOOP) || is(&error, Errno::NXIO) { LOOK_AGAIN.into() } else { error }
         })?;
@@ -145,7 +145,6 @@ impl Tree {
 
     pub fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
         let (node, parent) = (self.node(number)?, self.writable(parent)?);
-        self.check_name(&node)?;
         let _changing = self.metadata.changing([&node, &parent]);
         // Ends at the descriptor's file, also where that is a symbolic link.
         let path = node.descriptor_path();
@@ -164,14 +163,13 @@ impl Tree {
         let done = self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::empty()));
         if let Some(node) = node {
             if done.is_ok() {
-                node.rename(None);
                 self.lost_name(&node, caller);
                 self.restamp(&node);
             }
             self.metadata.changed(&node);
             self.forget(node.number, 1);
         }
-        self.within(&parent, done)
+        done
     }
 
     pub fn remove_directory(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
@@ -190,12 +188,9 @@ impl Tree {
         let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
         let done = self.rights.act(caller, rename);
         // One that is replaced has lost a name, unless the two have changed places.
-        let exchanges = flags.contains(RenameFlags::EXCHANGE);
-        let left = exchanges.then_some((&*from_parent, from.1));
-        for (node, stays, name) in [(moved, true, Some((&*to_parent, to.1))), (replaced, exchanges, left)] {
+        for (node, stays) in [(moved, true), (replaced, flags.contains(RenameFlags::EXCHANGE))] {
             let Some(node) = node else { continue };
             if done.is_ok() {
-                node.rename(name);
                 match stays {
                     true => self.note(Op::Rename, &node, caller, 0),
                     false => self.lost_name(&node, caller),

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hotset_cache::FileNumber;
 use hotset_cache::source::Stamp;
@@ -56,13 +56,10 @@ struct Uses {
     deleted_by: Option<u32>,
 }
 
-/// When a node was looked up last, in look-ups since the beginning, and in which directory under which name. The name
-/// is empty if it was deleted here.
+/// When a node was looked up last, in look-ups since the beginning, and in which directory under which name.
 #[derive(Debug, Default)]
 struct Seen {
     when: u64,
-    /// When the source said last that the name leads here.
-    at: Option<Instant>,
     parent: u64,
     name: OsString,
 }
@@ -145,30 +142,6 @@ impl Node {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The directory and the name under which it was looked up, if that was longer ago than `age`.
-    pub fn cached_name(&self, age: Duration) -> Option<(u64, OsString)> {
-        let seen = self.seen();
-        let is_old = seen.at.is_some_and(|at| at.elapsed() >= age) && !seen.name.is_empty();
-        is_old.then(|| (seen.parent, seen.name.clone()))
-    }
-
-    /// Its name leads to it now, or will be looked up again.
-    pub fn confirm_name(&self) {
-        self.seen().at = Some(Instant::now());
-    }
-
-    /// It has another name now, or none.
-    pub fn rename(&self, to: Option<(&Node, &OsStr)>) {
-        let mut seen = self.seen();
-        seen.parent = to.map_or(seen.parent, |(parent, _)| parent.number);
-        seen.name = to.map_or_else(OsString::new, |(_, name)| name.to_owned());
-    }
-
-    /// True if these are its attributes.
-    pub fn has(&self, stat: &Stat) -> bool {
-        self.identity == identity(stat)
     }
 
     pub fn stat(&self) -> io::Result<Stat> {
@@ -283,7 +256,7 @@ impl Nodes {
 
     fn saw(&self, node: &Node, parent: &Node, name: &OsStr) {
         let when = self.look_ups.fetch_add(1, Ordering::Relaxed);
-        *node.seen() = Seen { when, at: Some(Instant::now()), parent: parent.number, name: name.to_owned() };
+        *node.seen() = Seen { when, parent: parent.number, name: name.to_owned() };
     }
 
     /// Of the files that are not directories the quarter that was looked up longest ago: the numbers of their

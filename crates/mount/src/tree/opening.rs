@@ -102,9 +102,13 @@ impl Tree {
         caller: Caller,
     ) -> io::Result<(OpenFile, Seen)> {
         self.metadata.count(About::Opens, false);
+        let asked = self.metadata.ask();
         let path = node.path()?;
         let open = |wanted| rustix::fs::open(&path, wanted, Mode::empty());
         let granted = self.grant(flags, wanted - OFlags::TRUNC, caller, open)?;
+        if self.metadata.believes() {
+            self.metadata.learn(node, &asked, &rustix::fs::fstat(&granted.file)?);
+        }
         let (open, seen) = self.opened(node, granted, caller)?;
         if wanted.contains(OFlags::TRUNC) {
             self.set_size(&open, 0)?;

@@ -145,7 +145,7 @@ impl Served for Tree {
     ) -> io::Result<(Stat, Duration)> {
         let open = open.and_then(|handle| self.files.get(handle).ok());
         let stat = Tree::set_attributes(self, number, change, open.as_deref(), caller)?;
-        Ok((stat, self.metadata.valid(&*self.node(number)?)))
+        Ok((stat, self.validity().attributes))
     }
 
     fn make_node(&self, parent: u64, name: &OsStr, mode: NewMode, device: u32, caller: Caller) -> io::Result<Found> {

@@ -119,7 +119,7 @@ pub(super) fn files(directory: &Path) -> Vec<(PathBuf, u64)> {
     let files = WalkDir::new(directory).same_file_system(true).into_iter().take_while(|_| Instant::now() < until);
     let known = files.filter_map(|entry| {
         let (path, about) = (entry.as_ref().ok()?.path().to_owned(), entry.as_ref().ok()?.metadata().ok()?);
-        about.is_file().then(|| (path, about.len()))
+        about.is_file().then_some((path, about.len()))
     });
     known.take(FILES).collect()
 }
