@@ -89,7 +89,7 @@ fn damage(random: &mut Rng, bytes: &mut Vec<u8>) {
 /// The most memory that this process has taken, in bytes.
 fn peak_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells it");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line of Linux");
     peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
 }
 

@@ -229,12 +229,7 @@ impl Mount {
             Some(block) => (block, None),
             // The kernel's own pages: the kernel reads ahead.
             None if steers || self.memory == 0 => (block::LOCAL, None),
-            None => {
-                let known = served.known(self.ssd.size());
-                let looks = known.is_remote && known.tier.is_none();
-                let files = known.directory.filter(|_| looks).map(block::files).unwrap_or_default();
-                block::choose(block::Known { latency: probe::latency(&files), ..known }, self.memory, &files)
-            }
+            None => block::choose(served.known(self.ssd.size()), self.memory),
         }
     }
 

@@ -1,16 +1,17 @@
 //! The default size of a block, by the facts of the source before anything is read.
 //!
 //! Measured with `benches/defaults.py` and `benches/stores.py`. The longer a read of the source takes, the larger the
-//! block: larger blocks take the memory of random reads, smaller ones make more requests. These sizes are not slower
-//! than the source for large files that memory does not hold. A small file takes whole blocks, so where files are
-//! small, large blocks waste memory. On object stores blocks of 128 KiB take 39 % of the time of blocks of 16 KiB for
-//! random reads, and 56 % for a scan beside a hot set.
+//! block: larger blocks take the memory of random reads, smaller ones make more requests. On sources of 2 and 20 ms a
+//! read these sizes are not slower than the source for large files that memory does not hold. A small file takes whole
+//! blocks, so where files are small, large blocks waste memory. On object stores blocks of 128 KiB take 39 % of the
+//! time of blocks of 16 KiB for random reads, and 56 % for a scan beside a hot set.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use walkdir::WalkDir;
 
+use super::probe;
 use crate::output::human;
 
 /// Bytes of a block where a request costs little: pages of the kernel's.
@@ -52,15 +53,13 @@ pub(super) struct Known<'a> {
     pub is_remote: bool,
     /// Its directory, whose files can be looked at.
     pub directory: Option<&'a Path>,
-    /// Time of a small read, if it was measured.
-    pub latency: Option<Duration>,
     /// Bytes of the tier on an SSD.
     pub tier: Option<u64>,
 }
 
-/// The size of a block in bytes for a cache of `memory` bytes and a source with these files, and the reason if it is
-/// not that of local directories.
-pub(super) fn choose(known: Known, memory: u64, files: &[(PathBuf, u64)]) -> (u64, Option<String>) {
+/// The size of a block in bytes for a cache of `memory` bytes, and the reason if it is not that of local directories.
+/// Looks at files of the source and reads some of them.
+pub(super) fn choose(known: Known, memory: u64) -> (u64, Option<String>) {
     if known.is_store {
         return (LARGEST, None);
     }
@@ -68,14 +67,13 @@ pub(super) fn choose(known: Known, memory: u64, files: &[(PathBuf, u64)]) -> (u6
         return (LOCAL, None);
     }
     // A tier keeps its blocks over restarts, so their size must not depend on the files or on what is measured.
-    match known.tier {
-        Some(_) => by_sizes(Known { latency: None, ..known }, memory, &[]),
-        None => by_sizes(known, memory, &files.iter().map(|(_, size)| *size).collect::<Vec<_>>()),
-    }
+    let files = known.directory.filter(|_| known.tier.is_none()).map(files).unwrap_or_default();
+    let sizes: Vec<u64> = files.iter().map(|(_, size)| *size).collect();
+    by_sizes(known, probe::latency(&files), memory, &sizes)
 }
 
-fn by_sizes(known: Known, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
-    let most = remote(known.latency);
+fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
+    let most = remote(latency);
     let fitting = fitting(most, sizes);
     let mut block = fitting;
     while block > LOCAL && memory / block < LEAST_BLOCKS {
@@ -92,7 +90,7 @@ fn by_sizes(known: Known, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
     } else if block < most {
         let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
         format!("the files here have {} on average", human::bytes(mean))
-    } else if let Some(latency) = known.latency {
+    } else if let Some(latency) = latency {
         format!("a read of this source takes {}", human::latency(latency.as_secs_f64()))
     } else if known.is_remote {
         "each request to this source takes a round trip".to_owned()
@@ -114,7 +112,7 @@ fn fitting(most: u64, sizes: &[u64]) -> u64 {
 }
 
 /// Some files below a directory and their sizes. Unreadable ones do not count.
-pub(super) fn files(directory: &Path) -> Vec<(PathBuf, u64)> {
+fn files(directory: &Path) -> Vec<(PathBuf, u64)> {
     let until = Instant::now() + TIME;
     let files = WalkDir::new(directory).same_file_system(true).into_iter().take_while(|_| Instant::now() < until);
     let known = files.filter_map(|entry| {
@@ -131,7 +129,12 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn block(known: Known, memory: u64, sizes: &[u64]) -> (u64, String) {
-        let (block, reason) = by_sizes(known, memory, sizes);
+        measured(known, None, memory, sizes)
+    }
+
+    /// The same, where a read takes so many microseconds.
+    fn measured(known: Known, micros: impl Into<Option<u64>>, memory: u64, sizes: &[u64]) -> (u64, String) {
+        let (block, reason) = by_sizes(known, micros.into().map(Duration::from_micros), memory, sizes);
         (block >> 10, reason.unwrap())
     }
 
@@ -148,16 +151,13 @@ mod tests {
         assert_eq!(block(remote, 16 * MIB, &[700; 9]).0, 4);
         // A database and a few small files.
         assert_eq!(block(remote, 16 * MIB, &[700, 700, 900 * MIB]).0, 16);
-        let measured = |micros| Known { latency: Some(Duration::from_micros(micros)), ..remote };
-        assert_eq!(block(measured(2500), 16 * MIB, &[MIB; 9]), (32, "a read of this source takes 2.5 ms".to_owned()));
-        assert_eq!(block(measured(20_000), 16 * MIB, &[MIB; 9]).0, 64);
-        assert_eq!(block(measured(20_000), 16 * MIB, &[8192; 9]).0, 8);
-        assert_eq!(block(measured(300), 16 * MIB, &[]).0, 16);
-        assert_eq!(choose(Known::default(), MIB, &[]), (4096, None));
-        assert_eq!(choose(Known { is_store: true, ..remote }, MIB, &[]), (128 << 10, None));
-        let slow = Known { tier: Some(MIB), ..measured(20_000) };
-        assert_eq!(choose(slow, 16 * MIB, &[("f".into(), 1)]).0, 16 << 10, "a tier is read by the next mount");
-        assert_eq!(by_sizes(remote, MIB / 4, &[MIB; 9]), (4096, None));
+        assert_eq!(measured(remote, 2500, 16 * MIB, &[MIB; 9]), (32, "a read of this source takes 2.5 ms".to_owned()));
+        assert_eq!(measured(remote, 20_000, 16 * MIB, &[MIB; 9]).0, 64);
+        assert_eq!(measured(remote, 20_000, 16 * MIB, &[8192; 9]).0, 8);
+        assert_eq!(measured(remote, 300, 16 * MIB, &[]).0, 16);
+        assert_eq!(choose(Known::default(), MIB), (4096, None));
+        assert_eq!(choose(Known { is_store: true, ..remote }, MIB), (128 << 10, None));
+        assert_eq!(by_sizes(remote, None, MIB / 4, &[MIB; 9]), (4096, None));
         assert_eq!(block(remote, MIB / 2, &[MIB; 9]), (8, "--memory holds few blocks".to_owned()));
     }
 
@@ -179,5 +179,9 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, [3, 5000]);
         assert!(files(Path::new("/nowhere")).is_empty());
+        let remote = Known { is_remote: true, directory: Some(folder.path()), ..Known::default() };
+        assert_eq!(choose(remote, 16 * MIB).0, 4 << 10);
+        let with_tier = Known { tier: Some(MIB), ..remote };
+        assert_eq!(choose(with_tier, 16 * MIB).0, 16 << 10, "the next mount reads the tier, too");
     }
 }

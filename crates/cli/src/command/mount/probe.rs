@@ -16,7 +16,7 @@ use rustix::fs::{Advice, Mode, OFlags, fadvise};
 const BYTES: u64 = 4 << 10;
 
 /// Reads.
-const READS: u64 = 5;
+const READS: usize = 5;
 
 /// After this time nothing more is read.
 const TIME: Duration = Duration::from_millis(250);
@@ -27,20 +27,17 @@ pub(super) fn latency(files: &[(PathBuf, u64)]) -> Option<Duration> {
     let mut files: Vec<&(PathBuf, u64)> = files.iter().filter(|(_, size)| *size > 0).collect();
     files.sort_by_key(|(_, size)| Reverse(*size));
     let mut times = Vec::new();
-    for (path, size) in files {
+    'files: for (path, size) in files {
         // Nothing is waited for that has taken the place of a file.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(file) = rustix::fs::open(path, flags, Mode::empty()).map(File::from) else { continue };
-        let _ = fadvise(&file, 0, None, Advice::Random);
-        let places = (size / (16 * BYTES)).clamp(1, READS);
+        let file = rustix::fs::open(path, flags, Mode::empty()).map(File::from);
+        let places = (size / (16 * BYTES)).clamp(1, READS as u64);
         for place in 0..places {
-            if times.len() as u64 == READS || Instant::now() > until {
-                break;
+            if times.len() == READS || Instant::now() > until {
+                break 'files;
             }
-            times.extend(time_of(&file, size / places * place / BYTES * BYTES));
-        }
-        if times.len() as u64 == READS || Instant::now() > until {
-            break;
+            let Ok(file) = &file else { break };
+            times.extend(time_of(file, size / places * place / BYTES * BYTES));
         }
     }
     times.sort_unstable();
@@ -49,7 +46,8 @@ pub(super) fn latency(files: &[(PathBuf, u64)]) -> Option<Duration> {
 
 /// The time of a read of the source at this offset.
 fn time_of(file: &File, offset: u64) -> Option<Duration> {
-    // Where that has no effect, the page cache of the source answers.
+    // Where these have no effect, the page cache of the source answers.
+    let _ = fadvise(file, 0, None, Advice::Random);
     let _ = fadvise(file, offset, NonZeroU64::new(BYTES), Advice::DontNeed);
     let began = Instant::now();
     let read = file.read_at(&mut [0; BYTES as usize], offset).ok()?;

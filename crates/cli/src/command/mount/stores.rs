@@ -91,7 +91,7 @@ impl Served {
     pub fn known(&self, tier: Option<u64>) -> block::Known<'_> {
         let is_store = matches!(self, Served::Objects { .. });
         let is_remote = is_store || matches!(self, Served::Directory { is_remote: true, .. });
-        block::Known { is_store, is_remote, directory: self.source(), tier, latency: None }
+        block::Known { is_store, is_remote, directory: self.source(), tier }
     }
 
     pub fn mountpoint(&self) -> &Path {
