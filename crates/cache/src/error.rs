@@ -84,6 +84,16 @@ pub enum CacheError {
         "{0} cuts or classifies blocks in its own way, and an SSD tier keeps blocks of one size: choose another scheme, or mount without the tier"
     )]
     Tier(String),
+    /// An order of files was announced, and this scheme cannot follow it.
+    #[error(
+        "{0} cuts or classifies blocks in its own way, and an announced order needs blocks of one size: choose another scheme"
+    )]
+    Order(String),
+    /// An order of files cannot be announced to a cache that records.
+    #[error(
+        "the cache records its requests, and a replay would not know the announced order: mount without the recording"
+    )]
+    OrderRecorded,
     /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] TraceError),

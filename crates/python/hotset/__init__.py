@@ -3,11 +3,13 @@
 ``open`` reads a trace or takes an array as one, ``record`` and ``mix`` make traces. ``simulate`` replays one under
 policies at sizes, ``sweep`` many, on a cluster if there is one, ``experiment`` what a file says; ``curve`` draws hit
 ratios at every size, ``inspect`` tells what is in a trace, ``advise`` what to do. ``Cache`` and ``cached`` run the same
-policies on values of your own; ``policies`` lists them, ``check`` holds one of your own against them.
+policies on values of your own; ``policies`` lists them, ``check`` holds one of your own against them. ``epoch``
+announces to a mount in which order files will be read.
 """
 
 from ._cached import CacheInfo, cached
 from ._check import Difference, check
+from ._epoch import epoch
 from ._experiment import experiment
 from ._making import Recording, mix, record
 from ._native import Cache, Error, __version__
@@ -36,6 +38,7 @@ __all__ = [
     "cached",
     "check",
     "curve",
+    "epoch",
     "experiment",
     "inspect",
     "mix",

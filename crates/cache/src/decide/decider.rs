@@ -5,9 +5,8 @@
 
 use std::ops::Range;
 
-use hotset_core::classify::{Class, FileFacts, Rules};
+use hotset_core::classify::{FileFacts, Rules};
 use hotset_core::counters::Counters;
-use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{
     self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Requirements, Slot, Work,
     block_group, file_group,
@@ -18,11 +17,13 @@ use hotset_core::view::{
     BlockSize, Blocks, Cutting, Former, MetadataObject, Piece, Segments, Space, Spaces, Step, View, Viewer,
 };
 
+use crate::arena::Arena;
 use crate::arena::block_index::{Block, Entry};
-use crate::arena::{Arena, PoolSize};
 use crate::counts::{Counts, Open};
+use crate::decide::addresses::{AddressRange, pool_sizes};
 use crate::decide::frames::Frames;
 use crate::decide::prices::Prices;
+use crate::decide::schedule::{Choice, Schedule};
 use crate::error::CacheError;
 use crate::os::machine::Memory;
 use crate::tier::{Lease, Tier};
@@ -93,6 +94,8 @@ pub(crate) struct Decider {
     shadows: Option<Shadows>,
     /// Where the storage below is known, and the policy wants to know what it takes.
     prices: Option<Prices>,
+    /// The announced order of files, if there is one.
+    pub schedule: Option<Schedule>,
     /// Of the request that is decided, kept for their memory.
     steps: Vec<Step>,
     blocks: Vec<Block>,
@@ -111,16 +114,6 @@ pub(crate) struct Decided<'a> {
 
 /// Called for each block of data as soon as it is decided.
 pub(crate) type Serve<'a> = dyn FnMut(&mut Frames, Decided) + 'a;
-
-/// Up to 2^32 blocks of one file in one space, which share the high half of their addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct AddressRange {
-    high: u64,
-    /// The first of the blocks.
-    first: u64,
-    bytes: u64,
-    pool: u8,
-}
 
 /// How blocks get their addresses.
 enum Addresses {
@@ -169,6 +162,7 @@ impl Decider {
                 false => Addresses::Shown(Spaces::default()),
             },
             prices: plan.store.filter(|_| plan.spec.entry().info.needs.cost).map(Prices::new),
+            schedule: None,
             open: Open::default(),
             counts: Counts { classes: vec![Default::default(); classes], ..Counts::default() },
             steps: Vec::new(),
@@ -225,12 +219,14 @@ impl Decider {
         self.is_in_parts
     }
 
-    /// Whether there can be a second level below the scheme.
-    pub fn check_takes_tier(&self, policy: &PolicySpec) -> Result<(), CacheError> {
-        match self.addresses {
-            Addresses::Plain(_) => Ok(()),
-            Addresses::Shown(_) => Err(CacheError::Tier(policy.to_string())),
-        }
+    /// True if all blocks have one size and no class: then there can be a second level, and an announced order.
+    pub fn is_plain(&self) -> bool {
+        matches!(self.addresses, Addresses::Plain(_))
+    }
+
+    /// Blocks that fit in a cache that [is plain](Decider::is_plain).
+    fn capacity(&self) -> u32 {
+        (self.frame_bytes() / self.largest_block()) as u32
     }
 
     /// Bytes of the largest block.
@@ -434,8 +430,10 @@ impl Decider {
 
     /// References one block; true if it was resident.
     fn access(&mut self, block: &Block, reference: Reference, serve: &mut Serve) -> bool {
+        let is_new = self.schedule.is_some() && self.frames().index.find(block.address).is_none();
         let slot = self.frames_mut().index.slot(block);
-        let (outcome, kept) = self.hosted.access(slot, reference);
+        let goes_past = self.schedule.is_some() && self.goes_past(slot, block);
+        let (outcome, kept) = if goes_past { (Outcome::Bypassed, false) } else { self.hosted.access(slot, reference) };
         let hit = outcome == Outcome::Hit;
         self.shadows.iter_mut().for_each(|shadows| shadows.reference(block.address, &reference, hit));
         let below = self.frames_mut().tier.as_mut().and_then(|tier| tier.follow(block, outcome, &reference));
@@ -450,7 +448,40 @@ impl Decider {
         if block.pool.is_some() {
             serve(self.frames_mut(), Decided { block, slot: kept.then_some(slot), hit, below });
         }
+        if goes_past && is_new {
+            self.frames_mut().index.forget(slot);
+        }
+        self.schedule.iter_mut().filter(|_| kept).for_each(|schedule| schedule.touch(slot, block.address, block.file));
         hit
+    }
+
+    /// True if the announced order refuses a block. If the block is to come in, makes space for it.
+    fn goes_past(&mut self, slot: Slot, block: &Block) -> bool {
+        let (policy, capacity) = (&self.hosted.policy, self.capacity());
+        let Some(schedule) = &mut self.schedule else { return false };
+        if policy.contains(slot) || policy.len() < capacity {
+            return false;
+        }
+        match schedule.choose(block.file, capacity, |slot| policy.contains(slot)) {
+            Choice::Policy => false,
+            Choice::Bypass => true,
+            Choice::Evict(victim) => {
+                self.hosted.remove(victim);
+                self.hosted.host.evictions += 1;
+                false
+            }
+        }
+    }
+
+    /// Follows another order from now on, or none.
+    pub fn announce(&mut self, schedule: Option<Schedule>) {
+        self.schedule = schedule;
+        let capacity = self.capacity();
+        let frames = &self.hosted.host.payload;
+        let block = |slot: Slot| (slot, frames.index.address(slot), frames.index.entry(slot).block.file);
+        self.schedule.iter_mut().for_each(|schedule| {
+            schedule.restart(capacity, frames.resident().into_iter().map(block));
+        });
     }
 
     /// Takes the blocks of a file from a byte on, or all and its inode, out of the cache.
@@ -534,6 +565,7 @@ impl Decider {
                 });
             }
         }
+        self.announce(other.schedule);
         self.counts = Counts { classes: vec![Default::default(); self.classes().len()], ..other.counts };
         self.hosted.host.evictions = self.counts.evictions;
         self.hosted.host.extra_reads = self.counts.extra_reads;
@@ -564,30 +596,4 @@ impl Decider {
         self.frames().unwritten.validate();
         assert_eq!(resident, self.hosted.policy.len(), "every resident block has a slot");
     }
-}
-
-impl AddressRange {
-    /// The blocks that the bytes `range` of the file are in, as far as they are among these.
-    fn blocks(self, file: u32, range: &Range<u64>) -> impl Iterator<Item = Block> + use<> {
-        let AddressRange { high, first, bytes, pool } = self;
-        let from = (range.start / bytes).max(first);
-        let to = range.end.div_ceil(bytes).min(first + (1 << 32));
-        (from..to).map(move |number| Block {
-            address: high << 32 | (number - first),
-            file: Some(file),
-            start: number * bytes,
-            bytes: bytes as u32,
-            pool: Some(pool),
-        })
-    }
-}
-
-/// A pool for each part, or one for all.
-fn pool_sizes(view: &View, policy: &dyn DynPolicy, block: u64, capacity: u32) -> Vec<PoolSize> {
-    let Some(parts) = &view.parts else { return vec![PoolSize { block, frames: capacity }] };
-    let frames = |part: usize| {
-        let class = parts.of_class.iter().position(|&of| usize::from(of) == part);
-        class.map_or(0, |class| policy.partitioned().map_or(u32::MAX, |policy| policy.room(class as Class)))
-    };
-    parts.block_bytes.iter().enumerate().map(|(part, &block)| PoolSize { block, frames: frames(part) }).collect()
 }

@@ -18,6 +18,7 @@
 //! cache, nor new holes, as in the simulator: such a block is read again at its next reference, so that reference may
 //! be a hit that still reads; [`Traffic::refills`] counts these.
 
+mod announced;
 pub(crate) mod read;
 pub(crate) mod read_ahead;
 pub(crate) mod recording;
@@ -125,7 +126,9 @@ impl FileCache {
         if let Some(recording) = &mut state.recording {
             recording.file(path, kind);
         }
-        state.files.add(path, kind)
+        let number = state.files.add(path, kind);
+        state.decider.schedule.iter_mut().for_each(|schedule| schedule.add(number, path));
+        number
     }
 
     /// Forgets a file that is not open, unless one of its blocks is resident, a ghost or being read; its number may
@@ -315,8 +318,11 @@ impl FileCache {
                 break (fresh, could_be_sized, current, state);
             }
         };
-        if state.decider.frames().tier.is_some() {
-            fresh.check_takes_tier(&changed.spec)?;
+        if state.decider.frames().tier.is_some() && !fresh.is_plain() {
+            return Err(CacheError::Tier(changed.spec.to_string()));
+        }
+        if state.decider.schedule.is_some() && !fresh.is_plain() {
+            return Err(CacheError::Order(changed.spec.to_string()));
         }
         let fits = !state.decider.is_in_parts() && could_be_sized;
         if is_resized
@@ -376,7 +382,8 @@ impl FileCache {
     /// An error if there can be no tier below the scheme.
     pub fn check_takes_tier(&self) -> Result<(), CacheError> {
         let policy = self.policy();
-        self.shared.lock().decider.check_takes_tier(&policy)
+        let is_plain = self.shared.lock().decider.is_plain();
+        if is_plain { Ok(()) } else { Err(CacheError::Tier(policy.to_string())) }
     }
 
     /// Sends the resident blocks to the tier, as far as it admits them, and waits until all are written. Another

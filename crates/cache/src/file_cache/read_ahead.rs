@@ -131,9 +131,10 @@ impl ReadAhead {
         }
     }
 
-    /// Reads all of a file ahead that is used soon. False if the limits do not allow it.
+    /// Reads a file ahead that is used soon; of a large file the beginning, since a reader has the rest read ahead.
+    /// False if the limits do not allow it.
     pub fn expect(&self, state: &mut State, file: FileNumber, source: &Arc<dyn Source>) -> bool {
-        let size = state.files[file as usize].size();
+        let size = state.files[file as usize].size().min(self.budget() / 4);
         state.decider.expect(file, size);
         let runs = state.missing(file, &(0..size), 0, size);
         let has_room = runs.is_empty() || self.begin(state, file, source, runs, false);

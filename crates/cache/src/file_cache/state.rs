@@ -11,6 +11,7 @@ use crate::arena::block_index::Entry;
 use crate::counts::Traffic;
 use crate::counts::applications::Applications;
 use crate::decide::decider::{Decider, Serve};
+use crate::decide::schedule::Progress;
 use crate::file_cache::recording::Recording;
 use crate::os::sync::Arc;
 use crate::read_ahead::stream::Stream;
@@ -48,6 +49,8 @@ pub(crate) struct State {
     /// The counts of applications that have ended.
     pub apps_ended: Counters,
     pub recording: Option<Recording>,
+    /// What became of the announced order that ended last.
+    pub order: Option<Progress>,
     /// The busy time of the source.
     pub busy: Busy,
     started: Instant,
@@ -67,6 +70,7 @@ impl State {
             apps_before: Vec::new(),
             apps_ended: Counters::default(),
             recording,
+            order: None,
             busy: Busy::default(),
             started: Instant::now(),
         }

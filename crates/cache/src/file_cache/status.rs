@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::counts::Traffic;
 use crate::counts::latency::Timing;
 use crate::counts::metadata::Metadata;
+use crate::decide::schedule::Progress;
 use crate::file_cache::FileCache;
 use crate::file_cache::state::State;
 use crate::file_cache::write_back::AtRisk;
@@ -49,6 +50,9 @@ pub struct Status {
     pub timing: Timing,
     /// Requests that move no data.
     pub metadata: Metadata,
+    /// The announced order of files, or what became of the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<Progress>,
     /// How often the scheme has divided its room among applications in another way than before.
     pub repartitions: u64,
     /// By application; those that referenced something. Processes that have ended may be one entry.
@@ -130,6 +134,7 @@ impl Status {
             tier: decider.frames().tier.as_ref().map(Tier::status),
             timing: cache.latencies().get(),
             metadata: cache.metadata().get(),
+            order: state.progress(),
             repartitions: division.changes,
             apps,
             classes: named(decider.classes(), &counts.classes, |_, _| None),

@@ -1,11 +1,15 @@
 //! `hotset ctl`: changing a mount while it serves.
 
+mod warm;
+
+use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use hotset_core::policy::Explained;
-use hotset_serve::control::{self, Changed, Wish};
+use hotset_core::words::reason;
+use hotset_serve::control::{self, Changed, Expected, Wish};
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
@@ -19,6 +23,8 @@ Examples:
   hotset ctl /mnt/project set policy='qos(lru, blender=80%)'
   hotset ctl /mnt/project set qos.cc1=60%
   hotset ctl /mnt/project explain cc1
+  hotset ctl /mnt/project warm models 'textures/*.png' @list.txt
+  hotset ctl /mnt/data expect @epoch.txt
   hotset ctl /mnt/project status")]
 pub(crate) struct Ctl {
     /// Mountpoint
@@ -38,6 +44,22 @@ enum Action {
     },
     /// Print the status as JSON
     Status,
+    /// Read files through the mount in this order, as long as they fit in its memory
+    Warm {
+        /// A file, a directory, a glob, or @FILE with one path a line; paths are relative to the mountpoint
+        #[arg(required = true, value_name = "PATH|GLOB|@FILE")]
+        files: Vec<String>,
+    },
+    /// Announce the order in which files will be opened: the file that is opened last is evicted first, and the next
+    /// ones are prefetched
+    Expect {
+        /// A list with one path a line, relative to the mountpoint or below it; a path may occur several times
+        #[arg(value_name = "@FILE", required_unless_present = "end", value_parser = list)]
+        order: Option<PathBuf>,
+        /// End the announced order; the policy decides alone
+        #[arg(long, conflicts_with = "order")]
+        end: bool,
+    },
     /// Print the state that the policy has learnt
     Explain {
         /// Limit the output to this application, or to files whose path contains this text
@@ -54,9 +76,23 @@ fn setting(text: &str) -> Result<(String, String), String> {
     Ok((pair.0.to_owned(), pair.1.to_owned()))
 }
 
+/// The file of a list.
+fn list(text: &str) -> Result<PathBuf, String> {
+    text.strip_prefix('@').map(PathBuf::from).ok_or_else(|| format!("{text:?} is not a list: expected @FILE"))
+}
+
 impl Ctl {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.action {
+            Action::Warm { files } => {
+                let status = control::ask(&self.mountpoint, &Wish::Status)?;
+                let memory = status["memory_bytes"].as_u64().ok_or_else(|| {
+                    let shown = self.mountpoint.display();
+                    Failure::Usage(format!("{shown}: warm needs a mount with a cache of its own"))
+                })?;
+                warm::warm(&self.mountpoint, &files, memory)?;
+            }
+            Action::Expect { order, .. } => expect(&self.mountpoint, order.as_deref())?,
             Action::Set { settings } => {
                 let changed = answer(&self.mountpoint, &Wish::Set(settings))?;
                 writeln!(stdout(), "{}", confirmation(&changed))?;
@@ -66,6 +102,23 @@ impl Ctl {
         }
         Ok(())
     }
+}
+
+/// Announces the order of a list, or ends the announced order.
+fn expect(mountpoint: &Path, list: Option<&Path>) -> Result<(), Failure> {
+    // The mount reads the list, and has another working directory.
+    let list = list.map(|list| {
+        fs::canonicalize(list).map_err(|error| Failure::Work(format!("{}: {}", list.display(), reason(&error))))
+    });
+    let list = list.transpose()?;
+    let is_end = list.is_none();
+    let Expected { opens, files } = answer(mountpoint, &Wish::Expect(list))?;
+    let (opens, files) = (human::count(opens), human::count(files));
+    match is_end {
+        true => writeln!(stdout(), "the order ends: {opens} announced opens came, and {files} others")?,
+        false => writeln!(stdout(), "{opens} opens of {files} files expected")?,
+    }
+    Ok(())
 }
 
 /// The answer of a mount.

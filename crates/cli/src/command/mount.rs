@@ -207,7 +207,7 @@ impl Mount {
         let (shown, mountpoint) = (served.shown(), served.mountpoint());
         serving::explain_panics(&shown);
         let mounted = served.mount(store.clone(), cache.clone(), options)?;
-        let subject = cache.as_ref().map(|cache| of_mount(cache.clone(), store));
+        let subject = cache.as_ref().map(|cache| of_mount(cache.clone(), store, &shown, mountpoint));
         let _socket = subject.clone().and_then(|subject| control::serve_mount(device_at(mountpoint), subject));
         let listening = match (listening, subject) {
             (Some(listening), Some(subject)) => control::serve_status(listening, subject).map(|()| None)?,

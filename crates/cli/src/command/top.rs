@@ -148,6 +148,7 @@ fn page(now: &Value, before: &Value) -> String {
             human::count(renumbered)
         ));
     }
+    order(&now["order"]).into_iter().for_each(&mut line);
     if now["waiting_bytes"].is_u64() {
         line(at_risk(now));
     }
@@ -216,6 +217,17 @@ fn skipped(told: &Value) -> Option<String> {
          --ssd-admit reused and --ssd-levels inclusive write less",
         human::count(skipped),
         human::count(skipped + demotions)
+    ))
+}
+
+/// An announced order of files.
+fn order(now: &Value) -> Option<String> {
+    let [uses, position, opened, others, prefetched] =
+        ["uses", "position", "opened", "others", "prefetched"].map(|key| human::count(figure(now, key)));
+    let state = if now["is_over"].as_bool()? { "is over" } else { "is followed" };
+    Some(format!(
+        "the announced order {state}: position {position} of {uses}, {opened} announced opens, {others} others, \
+         {prefetched} files prefetched"
     ))
 }
 

@@ -6,6 +6,7 @@
 //! that may take long (reads that miss, writes, flushes).
 
 use std::ffi::OsStr;
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +17,9 @@ use fuser::{
     Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
     ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
+use hotset_cache::Upcoming;
 use hotset_cache::workers::{FailureDomain, Workers};
+use rustc_hash::FxHasher;
 use rustix::fs::{OFlags, Stat};
 
 use crate::Mode;
@@ -72,6 +75,24 @@ impl Kernel {
         self.hand_over(part, work);
     }
 }
+
+/// True if what is opened with these flags can be read.
+fn is_for_reading(flags: u32) -> bool {
+    OFlags::from_bits_retain(flags) & OFlags::RWMODE != OFlags::WRONLY
+}
+
+/// Prefetches a file of the announced order in another thread. A file that cannot be prefetched is read when it is
+/// asked for.
+fn prefetch(served: &Arc<dyn Served>, workers: &Workers, upcoming: Upcoming) {
+    let mut hasher = FxHasher::default();
+    upcoming.path.hash(&mut hasher);
+    let part = FailureDomain { device: PREFETCHING, what: hasher.finish() };
+    let served = served.clone();
+    workers.run(part, move || served.contain(|served| drop(served.prefetch(&upcoming))));
+}
+
+/// The device of prefetches, which no file has: sources that hang on them do not delay calls.
+const PREFETCHING: u64 = u64::MAX - 1;
 
 /// The kernel's treatment of a file opened with `flags`; it may keep its pages if the file is the `same`.
 fn fopen_flags(mode: Mode, flags: u32, same: bool) -> FopenFlags {
@@ -297,13 +318,16 @@ impl Filesystem for Kernel {
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let (caller, flags, notifier) = (caller(request), flags.0 as u32, self.notifier.clone());
+        let (whole, workers) = (self.served.clone(), self.workers.clone());
         self.ask_about(number, move |served| match served.open(number.0, flags, caller) {
             Ok((open, seen)) => {
+                let upcoming = if is_for_reading(flags) { served.started(open) } else { Vec::new() };
                 // Attributes that the kernel keeps for long may be older than those just read.
                 if seen == Seen::Other || (seen == Seen::Same && served.believes()) {
                     forget_attributes(&notifier, number);
                 }
                 reply.opened(FileHandle(open), fopen_flags(served.mode(), flags, seen != Seen::Other));
+                upcoming.into_iter().for_each(|upcoming| prefetch(&whole, &workers, upcoming));
             }
             Err(error) => reply.error(errno(error)),
         });

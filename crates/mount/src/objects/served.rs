@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hotset_cache::workers::FailureDomain;
-use hotset_cache::{About, FileCache};
+use hotset_cache::{About, FileCache, Upcoming};
 use hotset_core::request::Op;
 use rustc_hash::FxHasher;
 use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs};
@@ -95,6 +95,10 @@ impl Served for Objects {
         let data = Arc::new(Objects::data(self, &node, caller)?);
         self.read_siblings(&node);
         Ok((self.files.add(Open { data, written: None }), Seen::Known))
+    }
+
+    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+        Objects::prefetch(self, upcoming)
     }
 
     fn release(self: Arc<Self>, handle: u64) -> Closing {

@@ -6,11 +6,13 @@
 //! has its normal read-ahead. These reads are treated as read-ahead within a file: they are not references, are stored
 //! outside of the frames, and are dropped if they are not used.
 
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hotset_cache::{Cache, FileCache};
+use hotset_cache::{Cache, FileCache, Upcoming};
+use rustix::io::Errno;
 
 use super::Objects;
 use super::bytes::Bytes;
@@ -115,6 +117,20 @@ impl Objects {
                 return self.siblings.stop_at(directory, listing.place(name).unwrap_or_default());
             }
         }
+    }
+
+    /// Prefetches an object of the announced order.
+    pub(super) fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+        let Some(cache) = self.usable() else { return Ok(()) };
+        let root = self.shown("");
+        let path = upcoming.path.strip_prefix(&root).ok_or(Errno::NOENT)?.to_owned();
+        let (known, asked) = self.find(&path)?;
+        let object = known.flatten().ok_or(Errno::NOENT)?;
+        let number = |node: &Node| self.number(cache, node);
+        self.nodes.with(path, &object, asked, number, |node| {
+            let source = Bytes::of(self.store.clone(), node.clone(), self.names.clone()).ok_or(Errno::ISDIR)?;
+            cache.prefetch(upcoming, self.number(cache, node), &cache.watch(source))
+        })
     }
 
     /// Has all of an object read that was not opened. True if there was room.

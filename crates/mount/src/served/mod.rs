@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotset_cache::FileCache;
 use hotset_cache::workers::FailureDomain;
+use hotset_cache::{FileCache, Upcoming};
 use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs, Timestamps};
 use rustix::io::Errno;
 
@@ -126,6 +126,20 @@ pub(crate) trait Served: Send + Sync {
     fn stat(&self, number: u64) -> io::Result<(Stat, Duration)>;
     /// Opens a file; gives its handle.
     fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(u64, Seen)>;
+    /// A file was opened to be read. Returns the files of the announced order that should be prefetched now.
+    /// Never blocks.
+    fn started(&self, handle: u64) -> Vec<Upcoming> {
+        match (self.cache(), self.data(handle)) {
+            (Some(cache), Ok(data)) if data.is_cached => cache.started(data.number),
+            _ => Vec::new(),
+        }
+    }
+    /// Prefetches a file of the announced order.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened, or is not a regular file.
+    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()>;
     /// Closes the handle. Never blocks.
     fn release(self: Arc<Self>, handle: u64) -> Closing;
     /// Opens a directory; gives its handle.

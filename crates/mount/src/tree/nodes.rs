@@ -242,6 +242,12 @@ impl Nodes {
         Ok((node, stat))
     }
 
+    /// The node of what was opened with `O_PATH`. The caller must forget it again, once.
+    pub fn borrow(&self, descriptor: OwnedFd) -> io::Result<Arc<Node>> {
+        let stat = rustix::fs::statat(&descriptor, "", AtFlags::EMPTY_PATH)?;
+        Ok(self.add(descriptor, &stat))
+    }
+
     /// The node with this number, which the kernel then knows once more under this name; none if it has forgotten it.
     pub fn again(&self, number: u64, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
         let node = {

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 
-use hotset_cache::{About, Stream};
+use hotset_cache::{About, Stream, Upcoming};
 use hotset_core::request::Op;
-use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::{Tree, data_flags, is, stamp};
@@ -16,7 +17,7 @@ use crate::Mode as Serving;
 use crate::served::credentials::{Caller, Credentials};
 use crate::served::handles::{Data, Opened};
 use crate::served::listing::OpenDirectory;
-use crate::served::{Listing, Seen};
+use crate::served::{Listing, ROOT, Seen};
 use crate::tree::known::Opener;
 use crate::tree::nodes::{Node, patiently};
 
@@ -179,6 +180,29 @@ impl Tree {
         let stream = (self.options.mode == Serving::Strict && self.cache().is_some()).then(Stream::default);
         let data = Arc::new(Data { source, number, app, executes, is_cached: true, stream, part: node.part() });
         OpenFile { file, data, opener, only_grows, node: node.clone() }
+    }
+
+    /// Prefetches a file of the announced order, with the rights of this process.
+    pub fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+        self.check_goes_on()?;
+        let Some(cache) = self.cache() else { return Ok(()) };
+        let root = self.node(ROOT)?;
+        let path = Path::new(&*upcoming.path).strip_prefix(root.name()).map_err(|_| Errno::NOENT)?;
+        let (flags, within) = (OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, ResolveFlags::BENEATH);
+        let open = || rustix::fs::openat2(root.as_ref(), path, flags, Mode::empty(), within);
+        let node = self.nodes.borrow(patiently(open)?)?;
+        let prefetched = match node.kind {
+            FileType::RegularFile => {
+                let wanted = OFlags::RDONLY | OFlags::CLOEXEC;
+                let path = node.path()?;
+                let file = patiently(|| rustix::fs::open(&path, wanted, Mode::empty()))?;
+                let opened = self.bytes(&node, file.into(), None, true);
+                cache.prefetch(upcoming, self.number(cache, &node), &opened.source)
+            }
+            _ => Err(Errno::NXIO.into()),
+        };
+        self.forget(node.number, 1);
+        prefetched
     }
 
     /// Opens a directory, and says what the kernel may do with its listing.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use hotset_cache::FileCache;
 use hotset_cache::workers::FailureDomain;
+use hotset_cache::{FileCache, Upcoming};
 use hotset_core::request::Op;
 use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs};
 
@@ -71,6 +71,10 @@ impl Served for Tree {
     fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(u64, Seen)> {
         let (open, seen) = Tree::open(self, number, flags, caller)?;
         Ok((self.hold(open), seen))
+    }
+
+    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+        Tree::prefetch(self, upcoming)
     }
 
     fn release(self: Arc<Self>, handle: u64) -> Closing {

@@ -39,6 +39,8 @@ pub trait Subject: Send + Sync {
     fn explain(&self) -> Result<Value, String>;
     /// Changes settings, given by key and value, all of them or none.
     fn set(&self, settings: &[(String, String)]) -> Result<Changed, String>;
+    /// Announces the order in which files will be opened: a list of paths, one a line. `None` ends the order.
+    fn expect(&self, list: Option<&Path>) -> Result<Expected, String>;
 }
 
 /// Settings of a mount before and after a change.
@@ -50,6 +52,15 @@ pub struct Changed {
     pub memory_bytes: [u64; 2],
     /// False if the policy after the change starts without tables, curves, ghosts and recency.
     pub keeps_learnt: bool,
+}
+
+/// An announced order.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// Opens that it announces. Of an order that ended: those that came.
+    pub opens: u64,
+    /// Different files. Of an order that ended: opens of other files, and additional ones.
+    pub files: u64,
 }
 
 /// The answer with this value.
@@ -67,6 +78,8 @@ pub enum Wish {
     Explain,
     /// Changes of settings: key and value.
     Set(Vec<(String, String)>),
+    /// The list of files that will be opened, in this order; `None` ends the announced order.
+    Expect(Option<PathBuf>),
 }
 
 /// The answer to a request.

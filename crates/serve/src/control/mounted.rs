@@ -1,24 +1,35 @@
 //! A mount, as it is asked and changed.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use hotset_cache::{FileCache, Learnt, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_core::spec::Value as Size;
+use hotset_core::words::reason;
 use hotset_store::{Hedged, Moved, Store};
 use serde_json::{Value, json};
 
-use super::{Changed, Subject, metrics, told};
+use super::{Changed, Expected, Subject, metrics, told};
 
-/// A cache, and the store behind it if it is one.
+/// A cache, and the object store behind it, if the source is one.
 struct Mount {
     cache: Arc<FileCache>,
     store: Option<Arc<Store>>,
+    source: PathBuf,
+    mountpoint: PathBuf,
 }
 
-/// What answers for a mount.
-pub fn of_mount(cache: Arc<FileCache>, store: Option<Arc<Store>>) -> Arc<dyn Subject> {
-    Arc::new(Mount { cache, store })
+/// What answers for the mount of `source` at `mountpoint`, both by their full paths.
+pub fn of_mount(
+    cache: Arc<FileCache>,
+    store: Option<Arc<Store>>,
+    source: &Path,
+    mountpoint: &Path,
+) -> Arc<dyn Subject> {
+    Arc::new(Mount { cache, store, source: source.to_owned(), mountpoint: mountpoint.to_owned() })
 }
 
 impl Subject for Mount {
@@ -51,7 +62,68 @@ impl Subject for Mount {
     fn set(&self, settings: &[(String, String)]) -> Result<Changed, String> {
         set(&self.cache, settings)
     }
+
+    fn expect(&self, list: Option<&Path>) -> Result<Expected, String> {
+        let Some(list) = list else {
+            let left = self.cache.end_order().unwrap_or_default();
+            return Ok(Expected { opens: left.opened, files: left.others });
+        };
+        let order = self.order(list)?;
+        self.cache.announce(order).map_err(|error| error.to_string())?;
+        let progress = Status::of(&self.cache).order.unwrap_or_default();
+        Ok(Expected { opens: progress.uses.into(), files: progress.files.into() })
+    }
 }
+
+/// Bytes of the longest list of files.
+const LONGEST_LIST: u64 = 1 << 30;
+
+impl Mount {
+    /// The files of a list, as the cache names them.
+    fn order(&self, list: &Path) -> Result<Vec<String>, String> {
+        let shown = list.display();
+        let cannot = |error| format!("{shown}: the mount cannot read the list: {}", reason(&error));
+        let mut text = Vec::new();
+        let file = File::open(list).map_err(cannot)?;
+        file.take(LONGEST_LIST + 1).read_to_end(&mut text).map_err(cannot)?;
+        if text.len() as u64 > LONGEST_LIST {
+            return Err(format!("{shown}: the list is longer than {}; announce a part", Size::Size(LONGEST_LIST)));
+        }
+        let text = String::from_utf8_lossy(&text);
+        let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty());
+        let order: Vec<String> = lines
+            .map(|(number, line)| self.in_source(line).map_err(|why| format!("{shown}, line {number}: {why}")))
+            .collect::<Result<_, _>>()?;
+        match order.len() {
+            0 => Err(format!("{shown}: the list is empty; expected one path a line")),
+            ..=MOST_OPENS => Ok(order),
+            _ => Err(format!("{shown}: more than {MOST_OPENS} opens; announce a part")),
+        }
+    }
+
+    /// The path in the source of a line: relative to the mountpoint, or below it.
+    fn in_source(&self, line: &str) -> Result<String, String> {
+        let path = Path::new(line);
+        let below = match path.is_absolute() {
+            true => path.strip_prefix(&self.mountpoint).map_err(|_| {
+                format!("{line} is not below {}; expected a path relative to the mount", self.mountpoint.display())
+            })?,
+            false => path,
+        };
+        let mut file = self.source.clone();
+        for part in below.components() {
+            match part {
+                Component::Normal(part) => file.push(part),
+                Component::CurDir => {}
+                _ => return Err(format!("{line} leads out of a directory by `..`; expected a path without it")),
+            }
+        }
+        Ok(file.to_string_lossy().into_owned())
+    }
+}
+
+/// Opens of the longest order.
+const MOST_OPENS: usize = 1 << 30;
 
 /// Changes all of these settings, or none.
 fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<Changed, String> {

@@ -70,6 +70,7 @@ fn converse(stream: &UnixStream, subject: &dyn Subject) -> Answer {
     let done = match serde_json::from_slice(&line) {
         Ok(Wish::Status) => subject.status(),
         Ok(Wish::Explain) => subject.explain(),
+        Ok(Wish::Expect(list)) => subject.expect(list.as_deref()).and_then(|expected| super::told(&expected)),
         Ok(Wish::Set(settings)) => subject.set(&settings).and_then(|changed| super::told(&changed)),
         Err(error) => Err(format!("malformed request: {error}")),
     };

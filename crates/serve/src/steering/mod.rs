@@ -4,6 +4,7 @@ mod mount;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::control::metrics::{estimates, line, metric};
-use crate::control::{Changed, Socket, Subject, told};
+use crate::control::{Changed, Expected, Socket, Subject, told};
 
 pub use mount::{MountFiles, PrepareError, Prepared, Steering};
 
@@ -137,6 +138,10 @@ impl Subject for Steered {
 
     fn set(&self, _settings: &[(String, String)]) -> Result<Changed, String> {
         Err(format!("settings cannot be changed while steering runs: {}", self.anew))
+    }
+
+    fn expect(&self, _list: Option<&Path>) -> Result<Expected, String> {
+        Err("an order is followed only by a mount with a cache of its own; mount without `--mode steered`".to_owned())
     }
 }
 
