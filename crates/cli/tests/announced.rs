@@ -95,7 +95,11 @@ fn an_announced_order_has_the_hits_of_the_optimum() {
     order.iter().for_each(|&file| read(&plain, file));
     let lru = figure(&plain, "hits");
     let refused = ask(&plain, &["ctl", "expect", &format!("@{record}")]);
-    assert!(refused.status == 1 && refused.err.contains("line 1") || refused.err.contains("records"), "{}", refused.err);
+    assert!(
+        refused.status == 1 && refused.err.contains("line 1") || refused.err.contains("records"),
+        "{}",
+        refused.err
+    );
     plain.stop();
     let simulate = ["simulate", &record, "--policy", "opt-bypass", "--size", "640K", "--json", "-", "--block", "16K"];
     let optimum = hotset(&simulate).rows().remove(0)["hits"].as_u64().unwrap();
@@ -137,7 +141,9 @@ fn an_order_that_cannot_be_meant_is_refused_in_a_sentence() {
         let run = ask(&mount, &["ctl", "expect", &format!("@{list}")]);
         assert!(run.status == 1 && run.err.contains(expected), "{}", run.err);
     }
-    for (words, expected) in [(vec!["data/0.bin"], "expected @FILE"), (vec![], "required"), (vec!["@/nowhere"], "/nowhere")] {
+    for (words, expected) in
+        [(vec!["data/0.bin"], "expected @FILE"), (vec![], "required"), (vec!["@/nowhere"], "/nowhere")]
+    {
         let run = ask(&mount, &[&["ctl", "expect"], &words[..]].concat());
         assert!(run.status > 0 && run.err.contains(expected), "{words:?}: {}", run.err);
     }

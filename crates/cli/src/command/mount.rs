@@ -170,7 +170,8 @@ impl Mount {
                 "--write-back cannot be combined with --readonly; remove one of them".to_owned(),
             ));
         }
-        let (block, why) = self.block(&served);
+        let chosen = self.block(&served);
+        let block = chosen.block;
         self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
@@ -213,7 +214,7 @@ impl Mount {
             (Some(listening), Some(subject)) => control::serve_status(listening, subject).map(|()| None)?,
             (listening, _) => listening,
         };
-        self.tell_defaults(block, why, &served);
+        self.tell_defaults(chosen, &served);
         let steering =
             steered.map(|prepared| steered::start(prepared, &mounted, mountpoint, &shown, listening)).transpose()?;
         serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
@@ -222,22 +223,29 @@ impl Mount {
         Ok(())
     }
 
-    /// The size of a block, and the reason if it is a default that differs from that of local directories.
-    fn block(&self, served: &stores::Served) -> (u64, Option<String>) {
+    /// The size of a block, given or chosen.
+    fn block(&self, served: &stores::Served) -> block::Chosen {
         let steers = matches!(self.mode, InFront::Steered);
         match self.block {
-            Some(block) => (block, None),
+            Some(block) => block::Chosen::fixed(block),
             // The kernel's own pages: the kernel reads ahead.
-            None if steers || self.memory == 0 => (block::LOCAL, None),
+            None if steers || self.memory == 0 => block::Chosen::fixed(block::LOCAL),
             None => block::choose(served.known(self.ssd.size()), self.memory),
         }
     }
 
     /// Prints the settings that follow from the source, and what a mount costs where the source is as fast.
-    fn tell_defaults(&self, block: u64, why: Option<String>, served: &stores::Served) {
-        if let Some(why) = why {
-            let size = human::bytes(block);
+    fn tell_defaults(&self, chosen: block::Chosen, served: &stores::Served) {
+        if let Some(why) = chosen.why {
+            let size = human::bytes(chosen.block);
             note(format_args!("block size {size}, because {why}; --block sets another"));
+        }
+        if let Some(latency) = chosen.latency.filter(|&latency| latency >= SLOW && self.staleness == Staleness::Open) {
+            let latency = human::latency(latency.as_secs_f64());
+            note(format_args!(
+                "each open of a file asks this source several times, and a call takes about {latency}; `--staleness 10s` answers \
+                 opens and attributes from memory, up to ten seconds old"
+            ));
         }
         let is_local = !served.known(None).is_remote && !self.ssd.is_asked_for();
         if is_local && self.memory > 0 && matches!(self.mode, InFront::Strict) {
@@ -311,6 +319,9 @@ impl From<CacheError> for Failure {
         }
     }
 }
+
+/// The time of a call from which on the cost of metadata is worth a remark.
+const SLOW: Duration = Duration::from_millis(1);
 
 fn parse_staleness(text: &str) -> Result<Staleness, String> {
     match (text, parse_time(text)) {

@@ -57,19 +57,37 @@ pub(super) struct Known<'a> {
     pub tier: Option<u64>,
 }
 
-/// The size of a block in bytes for a cache of `memory` bytes, and the reason if it is not that of local directories.
-/// Looks at files of the source and reads some of them.
-pub(super) fn choose(known: Known, memory: u64) -> (u64, Option<String>) {
+/// A default size of a block, and what it follows from.
+pub(super) struct Chosen {
+    /// Bytes.
+    pub block: u64,
+    /// The reason, if it is not the size for local directories.
+    pub why: Option<String>,
+    /// The time of a small read of the source, if it was measured.
+    pub latency: Option<Duration>,
+}
+
+impl Chosen {
+    /// A size that follows from no measurement.
+    pub fn fixed(block: u64) -> Chosen {
+        Chosen { block, why: None, latency: None }
+    }
+}
+
+/// The size of a block for a cache of `memory` bytes. Looks at files of the source and reads some of them.
+pub(super) fn choose(known: Known, memory: u64) -> Chosen {
     if known.is_store {
-        return (LARGEST, None);
+        return Chosen::fixed(LARGEST);
     }
     if !known.is_remote && known.tier.is_none() {
-        return (LOCAL, None);
+        return Chosen::fixed(LOCAL);
     }
     // A tier keeps its blocks over restarts, so their size must not depend on the files or on what is measured.
     let files = known.directory.filter(|_| known.tier.is_none()).map(files).unwrap_or_default();
     let sizes: Vec<u64> = files.iter().map(|(_, size)| *size).collect();
-    by_sizes(known, probe::latency(&files), memory, &sizes)
+    let latency = probe::latency(&files);
+    let (block, why) = by_sizes(known, latency, memory, &sizes);
+    Chosen { block, why, latency }
 }
 
 fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
@@ -155,8 +173,9 @@ mod tests {
         assert_eq!(measured(remote, 20_000, 16 * MIB, &[MIB; 9]).0, 64);
         assert_eq!(measured(remote, 20_000, 16 * MIB, &[8192; 9]).0, 8);
         assert_eq!(measured(remote, 300, 16 * MIB, &[]).0, 16);
-        assert_eq!(choose(Known::default(), MIB), (4096, None));
-        assert_eq!(choose(Known { is_store: true, ..remote }, MIB), (128 << 10, None));
+        let chosen = |known| (choose(known, MIB).block, choose(known, MIB).why);
+        assert_eq!(chosen(Known::default()), (4096, None));
+        assert_eq!(chosen(Known { is_store: true, ..remote }), (128 << 10, None));
         assert_eq!(by_sizes(remote, None, MIB / 4, &[MIB; 9]), (4096, None));
         assert_eq!(block(remote, MIB / 2, &[MIB; 9]), (8, "--memory holds few blocks".to_owned()));
     }
@@ -180,8 +199,8 @@ mod tests {
         assert_eq!(found, [3, 5000]);
         assert!(files(Path::new("/nowhere")).is_empty());
         let remote = Known { is_remote: true, directory: Some(folder.path()), ..Known::default() };
-        assert_eq!(choose(remote, 16 * MIB).0, 4 << 10);
+        assert_eq!(choose(remote, 16 * MIB).block, 4 << 10);
         let with_tier = Known { tier: Some(MIB), ..remote };
-        assert_eq!(choose(with_tier, 16 * MIB).0, 16 << 10, "the next mount reads the tier, too");
+        assert_eq!(choose(with_tier, 16 * MIB).block, 16 << 10, "the next mount reads the tier, too");
     }
 }
