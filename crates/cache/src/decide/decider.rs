@@ -23,7 +23,7 @@ use crate::counts::{Counts, Open};
 use crate::decide::addresses::{AddressRange, pool_sizes};
 use crate::decide::frames::Frames;
 use crate::decide::prices::Prices;
-use crate::decide::schedule::{Choice, Schedule};
+use crate::decide::schedule::Schedule;
 use crate::error::CacheError;
 use crate::os::machine::Memory;
 use crate::tier::{Lease, Tier};
@@ -222,11 +222,6 @@ impl Decider {
     /// True if all blocks have one size and no class: then there can be a second level, and an announced order.
     pub fn is_plain(&self) -> bool {
         matches!(self.addresses, Addresses::Plain(_))
-    }
-
-    /// Blocks that fit in a cache that [is plain](Decider::is_plain).
-    fn capacity(&self) -> u32 {
-        (self.frame_bytes() / self.largest_block()) as u32
     }
 
     /// Bytes of the largest block.
@@ -430,10 +425,9 @@ impl Decider {
 
     /// References one block; true if it was resident.
     fn access(&mut self, block: &Block, reference: Reference, serve: &mut Serve) -> bool {
-        let is_new = self.schedule.is_some() && self.frames().index.find(block.address).is_none();
         let slot = self.frames_mut().index.slot(block);
-        let goes_past = self.schedule.is_some() && self.goes_past(slot, block);
-        let (outcome, kept) = if goes_past { (Outcome::Bypassed, false) } else { self.hosted.access(slot, reference) };
+        self.make_space(slot, block);
+        let (outcome, kept) = self.hosted.access(slot, reference);
         let hit = outcome == Outcome::Hit;
         self.shadows.iter_mut().for_each(|shadows| shadows.reference(block.address, &reference, hit));
         let below = self.frames_mut().tier.as_mut().and_then(|tier| tier.follow(block, outcome, &reference));
@@ -448,35 +442,32 @@ impl Decider {
         if block.pool.is_some() {
             serve(self.frames_mut(), Decided { block, slot: kept.then_some(slot), hit, below });
         }
-        if goes_past && is_new {
-            self.frames_mut().index.forget(slot);
+        if let Some(schedule) = self.schedule.as_mut().filter(|_| kept) {
+            let capacity = self.hosted.host.payload.arena.size(0).frames;
+            schedule.touch(slot, block.address, block.file, capacity);
         }
-        self.schedule.iter_mut().filter(|_| kept).for_each(|schedule| schedule.touch(slot, block.address, block.file));
         hit
     }
 
-    /// True if the announced order refuses a block. If the block is to come in, makes space for it.
-    fn goes_past(&mut self, slot: Slot, block: &Block) -> bool {
-        let (policy, capacity) = (&self.hosted.policy, self.capacity());
-        let Some(schedule) = &mut self.schedule else { return false };
-        if policy.contains(slot) || policy.len() < capacity {
-            return false;
+    /// Evicts a block for the one in `slot` by the announced order, if the cache is full.
+    fn make_space(&mut self, slot: Slot, block: &Block) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let frames = &self.hosted.host.payload;
+        let (capacity, is_resident) =
+            (frames.arena.size(0).frames, |slot: Slot| frames.index.entry(slot).frame.is_some());
+        if is_resident(slot) || self.hosted.policy.len() < capacity {
+            return;
         }
-        match schedule.choose(block.file, capacity, |slot| policy.contains(slot)) {
-            Choice::Policy => false,
-            Choice::Bypass => true,
-            Choice::Evict(victim) => {
-                self.hosted.remove(victim);
-                self.hosted.host.evictions += 1;
-                false
-            }
+        if let Some(victim) = schedule.victim(block.file, capacity, is_resident) {
+            self.hosted.remove(victim);
+            self.hosted.host.evictions += 1;
         }
     }
 
     /// Follows another order from now on, or none.
     pub fn announce(&mut self, schedule: Option<Schedule>) {
         self.schedule = schedule;
-        let capacity = self.capacity();
+        let capacity = self.frames().arena.size(0).frames;
         let frames = &self.hosted.host.payload;
         let block = |slot: Slot| (slot, frames.index.address(slot), frames.index.entry(slot).block.file);
         self.schedule.iter_mut().for_each(|schedule| {

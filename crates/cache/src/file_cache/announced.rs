@@ -1,16 +1,11 @@
 //! An announced order of files: what is opened last is evicted first, and what is opened next is prefetched.
 //!
-//! Hits and misses are those of OPT with bypass for the announced files; prefetched data waits outside of the frames,
-//! as read-ahead does, and does not count as a hit.
-
-use std::io;
+//! Prefetched data waits outside of the frames, as read-ahead does, and does not count as a hit.
 
 use crate::decide::schedule::{Progress, Schedule, Upcoming};
 use crate::error::CacheError;
 use crate::file_cache::FileCache;
 use crate::file_cache::state::State;
-use crate::os::sync::Arc;
-use crate::source::Source;
 use crate::source::files::FileNumber;
 
 impl FileCache {
@@ -33,56 +28,66 @@ impl FileCache {
         }
         let known = state.files.all().iter().zip(0..).filter(|(file, _)| !file.path.is_empty());
         known.for_each(|(file, number)| schedule.add(number, &file.path));
+        let ended = state.end_order();
         state.order = None;
         state.decider.announce(Some(schedule));
+        drop(state);
+        drop(ended);
         Ok(())
     }
 
     /// Ends the announced order, so that the policy decides alone. Returns what became of it, if there was one.
     pub fn end_order(&self) -> Option<Progress> {
         let mut state = self.shared.lock();
-        state.end_order();
-        state.order
+        let ended = state.end_order();
+        let progress = state.order;
+        drop(state);
+        // An order may be long.
+        drop(ended);
+        progress
     }
 
-    /// A file was opened. Returns the files that are opened next and should be [prefetched](FileCache::prefetch) now:
-    /// none without an announced order.
-    pub fn started(&self, file: FileNumber) -> Vec<Upcoming> {
+    /// A file was opened; `name` returns its path now. Returns the files that are opened next and should be
+    /// [prefetched](FileCache::expect) now: none without an announced order. After each of these,
+    /// [`FileCache::end_prefetch`] must be called.
+    pub fn started(&self, file: FileNumber, name: impl FnOnce() -> String) -> Vec<Upcoming> {
         let mut state = self.shared.lock();
         let Some(schedule) = &mut state.decider.schedule else { return Vec::new() };
-        schedule.open(file);
-        let upcoming = schedule.upcoming();
-        if schedule.progress().is_over {
-            state.end_order();
+        if !schedule.has(file) {
+            // It may have been renamed since it was first met.
+            schedule.add(file, &name());
         }
+        schedule.open(file);
+        let most = if state.staged.bytes() < self.read_ahead.budget() / 2 { PREFETCHES } else { 0 };
+        let Some(schedule) = &mut state.decider.schedule else { return Vec::new() };
+        let (upcoming, is_over) = (schedule.upcoming(most), schedule.progress().is_over);
         let is_missing = |file: Option<FileNumber>| file.is_none_or(|file| !state.has_all_of(file));
-        upcoming.into_iter().filter(|&(_, file)| is_missing(file)).map(|(upcoming, _)| upcoming).collect()
+        let upcoming: Vec<Upcoming> =
+            upcoming.into_iter().filter(|&(_, file)| is_missing(file)).map(|(upcoming, _)| upcoming).collect();
+        if let Some(schedule) = &mut state.decider.schedule {
+            upcoming.iter().for_each(|upcoming| schedule.begin_prefetch(upcoming));
+        }
+        let ended = if is_over { state.end_order() } else { None };
+        drop(state);
+        drop(ended);
+        upcoming
     }
 
-    /// Prefetches a file of the announced order. If the limits do not allow it now, a later [`FileCache::started`]
-    /// returns the file again.
-    ///
-    /// # Errors
-    ///
-    /// The source cannot be asked about the file.
-    pub fn prefetch(&self, upcoming: &Upcoming, file: FileNumber, source: &Arc<dyn Source>) -> io::Result<()> {
-        let is_begun = self.expect(file, source)?;
-        if let Some(schedule) = &mut self.shared.lock().decider.schedule {
-            match is_begun {
-                true => schedule.count_prefetched(),
-                false => schedule.give_back(upcoming.position),
-            }
-        }
-        Ok(())
+    /// A prefetch has ended, and has read something or not.
+    pub fn end_prefetch(&self, has_read: bool) {
+        self.shared.lock().decider.schedule.iter_mut().for_each(|schedule| schedule.end_prefetch(has_read));
     }
 }
 
+/// Prefetches of files under way, at most: more would delay what readers wait for.
+const PREFETCHES: usize = 4;
+
 impl State {
-    fn end_order(&mut self) {
-        if let Some(schedule) = &self.decider.schedule {
-            self.order = Some(schedule.progress());
-            self.decider.announce(None);
-        }
+    /// Ends the announced order, and returns it to be dropped without the lock.
+    fn end_order(&mut self) -> Option<Schedule> {
+        let ended = self.decider.schedule.take()?;
+        self.order = Some(ended.progress());
+        Some(ended)
     }
 
     /// The announced order, or what became of the last one.

@@ -225,7 +225,9 @@ impl FileCache {
     /// dropped. True if it is.
     pub fn opened(&self, file: FileNumber, source: &dyn Source) -> io::Result<bool> {
         let stamp = source.stamp()?;
-        Ok(self.shared.lock().reopen(file, stamp))
+        let mut state = self.shared.lock();
+        let is_same = state.reopen(file, stamp);
+        Ok(!std::mem::take(&mut state.files[file as usize].changed_unseen) && is_same)
     }
 
     /// Reads all of a file ahead that is likely to be opened soon. Cached data of another version is dropped. A scheme
@@ -234,7 +236,9 @@ impl FileCache {
     pub fn expect(&self, file: FileNumber, source: &Arc<dyn Source>) -> io::Result<bool> {
         let stamp = source.stamp()?;
         let mut state = self.shared.lock();
-        state.reopen(file, stamp);
+        if !state.reopen(file, stamp) {
+            state.files[file as usize].changed_unseen = true;
+        }
         Ok(self.read_ahead.expect(&mut state, file, source))
     }
 

@@ -69,7 +69,7 @@ impl ReadAhead {
     }
 
     /// Bytes that may wait to be asked for.
-    fn budget(&self) -> u64 {
+    pub fn budget(&self) -> u64 {
         let limit = self.in_flight.limit();
         (limit / 2).saturating_sub(OWN).clamp(limit / 4, limit / 8 * 3).min(BUDGET)
     }
@@ -139,7 +139,7 @@ impl ReadAhead {
     /// Reads a file ahead that is used soon; of a large file the beginning, since a reader has the rest read ahead.
     /// False if the limits do not allow it.
     pub fn expect(&self, state: &mut State, file: FileNumber, source: &Arc<dyn Source>) -> bool {
-        let size = state.files[file as usize].size().min(self.budget() / 4);
+        let size = state.files[file as usize].size().min(self.budget() / 8);
         state.decider.expect(file, size);
         let runs = state.missing(file, &(0..size), 0, size, self.gap());
         let has_room = runs.is_empty() || self.begin(state, file, source, runs, false);

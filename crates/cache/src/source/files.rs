@@ -23,6 +23,8 @@ pub(crate) struct File {
     /// It is being written here, or was since its last open. A concurrent write by another process does not show in
     /// `stamp`: there is one time of the last change, and it is that of the write here.
     pub in_doubt: bool,
+    /// A prefetch has found another version than the last open: the next open must not take it for the same.
+    pub changed_unseen: bool,
     /// Through which it was read last, as long as that is open.
     pub source: Option<Weak<dyn Source>>,
     /// Where it ends once all is written that waits; 0 if nothing does.
@@ -35,7 +37,17 @@ pub(crate) struct File {
 
 impl File {
     pub fn new(path: String, kind: Kind) -> File {
-        File { path, kind, stamp: None, in_doubt: false, source: None, end: 0, writers: 0, gate: Arc::default() }
+        File {
+            path,
+            kind,
+            stamp: None,
+            in_doubt: false,
+            changed_unseen: false,
+            source: None,
+            end: 0,
+            writers: 0,
+            gate: Arc::default(),
+        }
     }
 
     /// Its size, as far as it is known.

@@ -184,6 +184,11 @@ impl Staged {
         self.runs.push_back((file, transfer.clone(), blocks));
     }
 
+    /// Bytes of unused blocks.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// A block of a run was asked for. With the last one the run is gone.
     pub fn take(&mut self, transfer: &Arc<Transfer>, address: u64) {
         let Some(place) = self.runs.iter().position(|(_, known, _)| Arc::ptr_eq(known, transfer)) else { return };

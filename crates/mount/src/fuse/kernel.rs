@@ -88,7 +88,12 @@ fn prefetch(served: &Arc<dyn Served>, workers: &Workers, upcoming: Upcoming) {
     upcoming.path.hash(&mut hasher);
     let part = FailureDomain { device: PREFETCHING, what: hasher.finish() };
     let served = served.clone();
-    workers.run(part, move || served.contain(|served| drop(served.prefetch(&upcoming))));
+    workers.run(part, move || {
+        served.contain(|served| {
+            let has_read = served.prefetch(&upcoming).unwrap_or(false);
+            served.cache().iter().for_each(|cache| cache.end_prefetch(has_read));
+        });
+    });
 }
 
 /// The device of prefetches, which no file has: sources that hang on them do not delay calls.

@@ -97,7 +97,12 @@ impl Served for Objects {
         Ok((self.files.add(Open { data, written: None }), Seen::Known))
     }
 
-    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+    fn path(&self, _handle: u64) -> String {
+        // An object has one key for ever.
+        String::new()
+    }
+
+    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<bool> {
         Objects::prefetch(self, upcoming)
     }
 

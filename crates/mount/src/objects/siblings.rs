@@ -120,8 +120,8 @@ impl Objects {
     }
 
     /// Prefetches an object of the announced order.
-    pub(super) fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
-        let Some(cache) = self.usable() else { return Ok(()) };
+    pub(super) fn prefetch(&self, upcoming: &Upcoming) -> io::Result<bool> {
+        let Some(cache) = self.usable() else { return Ok(false) };
         let root = self.shown("");
         let path = upcoming.path.strip_prefix(&root).ok_or(Errno::NOENT)?.to_owned();
         let (known, asked) = self.find(&path)?;
@@ -129,7 +129,7 @@ impl Objects {
         let number = |node: &Node| self.number(cache, node);
         self.nodes.with(path, &object, asked, number, |node| {
             let source = Bytes::of(self.store.clone(), node.clone(), self.names.clone()).ok_or(Errno::ISDIR)?;
-            cache.prefetch(upcoming, self.number(cache, node), &cache.watch(source))
+            cache.expect(self.number(cache, node), &cache.watch(source))
         })
     }
 

@@ -130,16 +130,18 @@ pub(crate) trait Served: Send + Sync {
     /// Never blocks.
     fn started(&self, handle: u64) -> Vec<Upcoming> {
         match (self.cache(), self.data(handle)) {
-            (Some(cache), Ok(data)) if data.is_cached => cache.started(data.number),
+            (Some(cache), Ok(data)) if data.is_cached => cache.started(data.number, || self.path(handle)),
             _ => Vec::new(),
         }
     }
-    /// Prefetches a file of the announced order.
+    /// The path of an open file in the source, as the cache names files. Never blocks.
+    fn path(&self, handle: u64) -> String;
+    /// Prefetches a file of the announced order. False if the limits do not allow it.
     ///
     /// # Errors
     ///
     /// The file cannot be opened, or is not a regular file.
-    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()>;
+    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<bool>;
     /// Closes the handle. Never blocks.
     fn release(self: Arc<Self>, handle: u64) -> Closing;
     /// Opens a directory; gives its handle.

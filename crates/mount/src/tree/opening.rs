@@ -183,9 +183,9 @@ impl Tree {
     }
 
     /// Prefetches a file of the announced order, with the rights of this process.
-    pub fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+    pub fn prefetch(&self, upcoming: &Upcoming) -> io::Result<bool> {
         self.check_goes_on()?;
-        let Some(cache) = self.cache() else { return Ok(()) };
+        let Some(cache) = self.cache() else { return Ok(false) };
         let root = self.node(ROOT)?;
         let path = Path::new(&*upcoming.path).strip_prefix(root.name()).map_err(|_| Errno::NOENT)?;
         let (flags, within) = (OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, ResolveFlags::BENEATH);
@@ -197,7 +197,7 @@ impl Tree {
                 let path = node.path()?;
                 let file = patiently(|| rustix::fs::open(&path, wanted, Mode::empty()))?;
                 let opened = self.bytes(&node, file.into(), None, true);
-                cache.prefetch(upcoming, self.number(cache, &node), &opened.source)
+                cache.expect(self.number(cache, &node), &opened.source)
             }
             _ => Err(Errno::NXIO.into()),
         };

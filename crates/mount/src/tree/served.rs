@@ -73,7 +73,11 @@ impl Served for Tree {
         Ok((self.hold(open), seen))
     }
 
-    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<()> {
+    fn path(&self, handle: u64) -> String {
+        self.files.look(handle, |open| open.node.name()).unwrap_or_default()
+    }
+
+    fn prefetch(&self, upcoming: &Upcoming) -> io::Result<bool> {
         Tree::prefetch(self, upcoming)
     }
 
