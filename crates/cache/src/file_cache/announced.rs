@@ -47,10 +47,10 @@ impl FileCache {
         progress
     }
 
-    /// A file was opened; `name` returns its path now. Returns the files that are opened next and should be
+    /// A file was opened, and `open` files are open now; `name` returns its path. Returns the files that are opened next and should be
     /// [prefetched](FileCache::expect) now: none without an announced order. After each of these,
     /// [`FileCache::end_prefetch`] must be called.
-    pub fn started(&self, file: FileNumber, name: impl FnOnce() -> String) -> Vec<Upcoming> {
+    pub fn started(&self, file: FileNumber, open: usize, name: impl FnOnce() -> String) -> Vec<Upcoming> {
         let mut state = self.shared.lock();
         let Some(schedule) = &mut state.decider.schedule else { return Vec::new() };
         if !schedule.has(file) {
@@ -58,7 +58,11 @@ impl FileCache {
             schedule.add(file, &name());
         }
         schedule.open(file);
-        let most = if state.staged.bytes() < self.read_ahead.budget() / 2 { PREFETCHES } else { 0 };
+        let most = if state.staged.bytes() < self.read_ahead.budget() / 2 {
+            PREFETCHES.saturating_sub(open.saturating_sub(1))
+        } else {
+            0
+        };
         let Some(schedule) = &mut state.decider.schedule else { return Vec::new() };
         let (upcoming, is_over) = (schedule.upcoming(most), schedule.progress().is_over);
         let is_missing = |file: Option<FileNumber>| file.is_none_or(|file| !state.has_all_of(file));
@@ -79,7 +83,8 @@ impl FileCache {
     }
 }
 
-/// Prefetches of files under way, at most: more would delay what readers wait for.
+/// Prefetches of files under way beside one reader, at most. More would delay what readers wait for, and several readers
+/// keep the source busy themselves.
 const PREFETCHES: usize = 4;
 
 impl State {

@@ -2,8 +2,10 @@
 
 mod warm;
 
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{Write, stdout};
+use std::io::{BufRead, BufReader, Read, Write, stdout};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -11,9 +13,10 @@ use hotset_core::policy::Explained;
 use hotset_core::words::reason;
 use hotset_serve::control::{self, Changed, Expected, Wish};
 use serde::de::DeserializeOwned;
+use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
-use crate::output::{explained, human};
+use crate::output::{explained, human, note};
 
 /// Change the settings of a running mount, or print its status
 #[derive(Args)]
@@ -53,7 +56,8 @@ enum Action {
     /// Announce the order in which files will be opened: the file that is opened last is evicted first, and the next
     /// ones are prefetched
     Expect {
-        /// A list with one path a line, relative to the mountpoint or below it; a path may occur several times
+        /// A list with one path a line, relative to the mountpoint or below it; a path may occur several times. @- reads
+        /// standard input
         #[arg(value_name = "@FILE", required_unless_present = "end", value_parser = list)]
         order: Option<PathBuf>,
         /// End the announced order; the policy decides alone
@@ -78,7 +82,8 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 /// The file of a list.
 fn list(text: &str) -> Result<PathBuf, String> {
-    text.strip_prefix('@').map(PathBuf::from).ok_or_else(|| format!("{text:?} is not a list: expected @FILE"))
+    let list = text.strip_prefix('@').map(|list| if list == "-" { "/dev/stdin" } else { list });
+    list.map(PathBuf::from).ok_or_else(|| format!("{text:?} is not a list: expected @FILE"))
 }
 
 impl Ctl {
@@ -106,19 +111,55 @@ impl Ctl {
 
 /// Announces the order of a list, or ends the announced order.
 fn expect(mountpoint: &Path, list: Option<&Path>) -> Result<(), Failure> {
-    // The mount reads the list, and has another working directory.
-    let list = list.map(|list| {
-        fs::canonicalize(list).map_err(|error| Failure::Work(format!("{}: {}", list.display(), reason(&error))))
-    });
-    let list = list.transpose()?;
-    let is_end = list.is_none();
-    let Expected { opens, files } = answer(mountpoint, &Wish::Expect(list))?;
-    let (opens, files) = (human::count(opens), human::count(files));
-    match is_end {
-        true => writeln!(stdout(), "the order ends: {opens} announced opens came, and {files} others")?,
-        false => writeln!(stdout(), "{opens} opens of {files} files expected")?,
-    }
+    let Some(list) = list else {
+        let Expected { opens, files } = answer(mountpoint, &Wish::Expect(None))?;
+        let (opens, files) = (human::count(opens), human::count(files));
+        return Ok(writeln!(stdout(), "the order ends: {opens} announced opens came, and {files} others")?);
+    };
+    let cannot = |error| Failure::Work(format!("{}: {}", list.display(), reason(&error)));
+    let mut copy = None;
+    // The mount reads the list, has another working directory, and waits for no pipe.
+    let place = match fs::metadata(list).map_err(cannot)?.is_file() {
+        true => fs::canonicalize(list).map_err(cannot)?,
+        false => {
+            let copy = copy.insert(NamedTempFile::new().map_err(cannot)?);
+            let read = std::io::copy(&mut fs::File::open(list).map_err(cannot)?.take(LONGEST), copy).map_err(cannot)?;
+            if read == LONGEST {
+                return Err(Failure::Work(format!("{}: the list is longer than 1G", list.display())));
+            }
+            copy.path().to_owned()
+        }
+    };
+    check_exist(mountpoint, &place, list)?;
+    let Expected { opens, files } = answer(mountpoint, &Wish::Expect(Some(place)))?;
+    writeln!(stdout(), "{} opens of {} files expected", human::count(opens), human::count(files))?;
     Ok(())
+}
+
+/// Bytes of the longest list.
+const LONGEST: u64 = 1 << 30;
+
+/// Files of a list that are looked for.
+const LOOKED_FOR: usize = 20;
+
+/// Refuses a list of which none of the first files exists, and tells if some of them do not.
+fn check_exist(mountpoint: &Path, place: &Path, list: &Path) -> Result<(), Failure> {
+    let cannot = |error| Failure::Work(format!("{}: {}", list.display(), reason(&error)));
+    let lines = BufReader::new(fs::File::open(place).map_err(cannot)?.take(1 << 20)).split(b'\n');
+    let lines = lines.map_while(Result::ok).filter(|line| !line.is_empty()).take(LOOKED_FOR);
+    let paths: Vec<PathBuf> = lines.map(|line| mountpoint.join(OsStr::from_bytes(line.trim_ascii_end()))).collect();
+    let (shown, count) = (list.display(), paths.len());
+    match paths.iter().filter(|path| !path.is_file()).collect::<Vec<_>>()[..] {
+        [] => Ok(()),
+        [first, ..] if paths.iter().all(|path| !path.is_file()) => Err(Failure::Work(format!(
+            "{shown}: none of the first {count} paths is a file; {} is the first one",
+            first.display()
+        ))),
+        [first, ..] => {
+            note(format_args!("{shown}: {} is not a file, and is never opened", first.display()));
+            Ok(())
+        }
+    }
 }
 
 /// The answer of a mount.

@@ -97,6 +97,10 @@ impl Served for Objects {
         Ok((self.files.add(Open { data, written: None }), Seen::Known))
     }
 
+    fn open_files(&self) -> usize {
+        self.files.len()
+    }
+
     fn path(&self, _handle: u64) -> String {
         // An object has one key for ever.
         String::new()

@@ -85,6 +85,11 @@ impl<T> Handles<T> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
+    /// Open handles.
+    pub fn len(&self) -> usize {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

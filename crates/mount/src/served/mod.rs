@@ -130,10 +130,14 @@ pub(crate) trait Served: Send + Sync {
     /// Never blocks.
     fn started(&self, handle: u64) -> Vec<Upcoming> {
         match (self.cache(), self.data(handle)) {
-            (Some(cache), Ok(data)) if data.is_cached => cache.started(data.number, || self.path(handle)),
+            (Some(cache), Ok(data)) if data.is_cached => {
+                cache.started(data.number, self.open_files(), || self.path(handle))
+            }
             _ => Vec::new(),
         }
     }
+    /// The number of open files. Never blocks.
+    fn open_files(&self) -> usize;
     /// The path of an open file in the source, as the cache names files. Never blocks.
     fn path(&self, handle: u64) -> String;
     /// Prefetches a file of the announced order. False if the limits do not allow it.

@@ -73,6 +73,10 @@ impl Served for Tree {
         Ok((self.hold(open), seen))
     }
 
+    fn open_files(&self) -> usize {
+        self.files.len()
+    }
+
     fn path(&self, handle: u64) -> String {
         self.files.look(handle, |open| open.node.name()).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! A mount, as it is asked and changed.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -84,6 +84,10 @@ impl Mount {
         let shown = list.display();
         let cannot = |error| format!("{shown}: the mount cannot read the list: {}", reason(&error));
         let mut text = Vec::new();
+        // A pipe would be waited for.
+        if !fs::metadata(list).map_err(cannot)?.is_file() {
+            return Err(format!("{shown} is not a regular file; expected a list with one path a line"));
+        }
         let file = File::open(list).map_err(cannot)?;
         file.take(LONGEST_LIST + 1).read_to_end(&mut text).map_err(cannot)?;
         if text.len() as u64 > LONGEST_LIST {

@@ -1,7 +1,10 @@
 //! `hotset ctl warm`: reads files through a mount, so that they are cached before they are needed.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write, stdout};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
@@ -66,36 +69,60 @@ pub(super) fn warm(mountpoint: &Path, patterns: &[String], memory: u64) -> Resul
 
 /// The files of one argument: `@LIST`, a file, a directory with all below it, or a glob, relative to the mountpoint.
 fn named(mountpoint: &Path, pattern: &str) -> Result<Vec<Wanted>, Failure> {
+    let device = fs::metadata(mountpoint).map_err(|error| cannot(mountpoint, &error))?.dev();
     if let Some(list) = pattern.strip_prefix('@') {
-        let text = fs::read_to_string(list).map_err(|error| Failure::Work(format!("{list}: {}", reason(&error))))?;
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        return lines.map(|line| wanted(mountpoint.join(line))).collect();
+        return listed(Path::new(list))?.iter().map(|line| wanted(mountpoint.join(line), device)).collect();
     }
     let path = mountpoint.join(pattern);
     match fs::metadata(&path) {
-        Ok(about) if about.is_dir() => return below(&path, |_| true),
-        Ok(_) => return Ok(vec![wanted(path)?]),
-        Err(_) => {}
+        Ok(about) if about.is_dir() && !pattern.is_empty() => return below(&path, device, |_| true),
+        Ok(about) if !about.is_dir() => return Ok(vec![wanted(path, device)?]),
+        _ => {}
     }
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
     let matcher = glob.map_err(|error| Failure::Usage(format!("{pattern}: {error}")))?.compile_matcher();
-    below(mountpoint, |path| path.strip_prefix(mountpoint).is_ok_and(|path| matcher.is_match(path)))
+    below(mountpoint, device, |path| path.strip_prefix(mountpoint).is_ok_and(|path| matcher.is_match(path)))
 }
 
-fn wanted(path: PathBuf) -> Result<Wanted, Failure> {
+fn cannot(path: &Path, error: &io::Error) -> Failure {
+    Failure::Work(format!("{}: {}", path.display(), reason(error)))
+}
+
+/// The lines of a list.
+fn listed(list: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut text = Vec::new();
+    let file = File::open(list).map_err(|error| cannot(list, &error))?;
+    file.take(LONGEST_LIST + 1).read_to_end(&mut text).map_err(|error| cannot(list, &error))?;
+    if text.len() as u64 > LONGEST_LIST {
+        let most = human::bytes(LONGEST_LIST);
+        return Err(Failure::Work(format!("{}: the list is longer than {most}; give a shorter one", list.display())));
+    }
+    let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    Ok(lines.map(|line| OsStr::from_bytes(line).into()).collect())
+}
+
+/// Bytes of the longest list.
+const LONGEST_LIST: u64 = 64 << 20;
+
+/// A regular file of the mount.
+fn wanted(path: PathBuf, device: u64) -> Result<Wanted, Failure> {
     match fs::metadata(&path) {
+        Ok(about) if !about.is_file() => Err(Failure::Usage(format!("{}: not a regular file", path.display()))),
+        Ok(about) if about.dev() != device => {
+            Err(Failure::Usage(format!("{}: not in the mount; expected a path below the mountpoint", path.display())))
+        }
         Ok(about) => Ok(Wanted { path, bytes: about.len() }),
-        Err(error) => Err(Failure::Work(format!("{}: {}", path.display(), reason(&error)))),
+        Err(error) => Err(cannot(&path, &error)),
     }
 }
 
 /// The regular files below a directory that match, by name.
-fn below(directory: &Path, is_match: impl Fn(&Path) -> bool) -> Result<Vec<Wanted>, Failure> {
+fn below(directory: &Path, device: u64, is_match: impl Fn(&Path) -> bool) -> Result<Vec<Wanted>, Failure> {
     let mut files = Vec::new();
     for entry in WalkDir::new(directory).sort_by_file_name() {
         let entry = entry.map_err(|error| Failure::Work(error.to_string()))?;
         if entry.file_type().is_file() && is_match(entry.path()) {
-            files.push(wanted(entry.into_path())?);
+            files.push(wanted(entry.into_path(), device)?);
         }
     }
     Ok(files)
