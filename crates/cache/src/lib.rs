@@ -34,7 +34,7 @@ mod values;
 pub use counts::latency::{Latencies, Times, Timing};
 pub use counts::metadata::{About, Answers, Gauge, Kept, Metadata, MetadataCounts};
 pub use counts::{Counts, Traffic};
-pub use decide::schedule::{Progress, Upcoming};
+pub use decide::schedule::{OrderProgress, Upcoming};
 pub use error::CacheError;
 pub use file_cache::read::{Missing, Read};
 pub use file_cache::read_ahead::BUDGET;

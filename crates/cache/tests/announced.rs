@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 
 use hotset_cache::source::Source;
-use hotset_cache::{CacheError, FileCache, Progress, Recording};
+use hotset_cache::{CacheError, FileCache, OrderProgress, Recording};
 use hotset_core::policy::{Future, NoEffects, Outcome, PolicySpec, Reference, Setup, Told};
 use hotset_core::random::Rng;
 
@@ -82,7 +82,7 @@ impl Dataset {
         self.cache.counts().0.total.hits
     }
 
-    fn progress(&self) -> Option<Progress> {
+    fn progress(&self) -> Option<OrderProgress> {
         hotset_cache::Status::of(&self.cache).order
     }
 }
@@ -102,7 +102,7 @@ fn hits_are_those_of_the_optimum_with_a_block_less() {
         let [least, most] = [19, 20].map(|capacity| optimum(&order, 100, capacity));
         assert!((least..=most).contains(&data.hits()), "{policy}: {} of {least} to {most}", data.hits());
         data.cache.validate();
-        let Progress { uses, files, position, opened, others, is_over, .. } = data.progress().unwrap();
+        let OrderProgress { uses, files, position, opened, others, is_over, .. } = data.progress().unwrap();
         assert_eq!((uses, files, position, opened, others, is_over), (600, 100, 600, 600, 0, true));
     }
 }
@@ -292,7 +292,7 @@ fn opens_far_ahead_do_not_end_the_order() {
                 data.read(order[99 - place]);
             }
         }
-        let Progress { opened, is_over, .. } = data.progress().unwrap();
+        let OrderProgress { opened, is_over, .. } = data.progress().unwrap();
         assert!(opened >= least && is_over, "{opened} {is_over}");
         let [optimum, hits] = [optimum(&order, 100, 19), data.hits()];
         assert!(hits * 10 >= optimum * 9, "{hits} of {optimum}");
@@ -304,7 +304,7 @@ fn a_renamed_file_is_found_by_its_name_now() {
     let data = Dataset::new("lru", 20 * BLOCK, &[BLOCK as usize; 2]);
     data.cache.announce(["/data/new".to_owned(), path(1)]).unwrap();
     data.cache.started(data.files[0].number, 1, || "/data/new".to_owned());
-    let Progress { opened, others, position, .. } = data.progress().unwrap();
+    let OrderProgress { opened, others, position, .. } = data.progress().unwrap();
     assert_eq!((opened, others, position), (1, 0, 1));
 }
 

@@ -10,7 +10,7 @@
 //! out or opened more than once.
 //!
 //! The window. A block may be read again before its file is closed. So the blocks that were referenced last do not
-//! leave: a part of 1/64 of the cache, and 1/8 while blocks are read again after more references than the small part has.
+//! leave: 1/64 of the cache, and 1/8 while blocks are read again after more references than the small part has.
 //!
 //! Other files. The policy decides about files that are not in the order, except that a block leaves first which was
 //! not referenced for as many references as twice the capacity.
@@ -68,7 +68,7 @@ pub struct Upcoming {
 
 /// What became of an announced order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Progress {
+pub struct OrderProgress {
     /// Uses in the order.
     pub uses: u32,
     /// Different files in it.
@@ -112,7 +112,7 @@ pub(crate) struct Schedule {
     /// Prefetches under way.
     under_way: usize,
     ranks: Ranks,
-    progress: Progress,
+    progress: OrderProgress,
 }
 
 /// The resident blocks by the time of their next use.
@@ -123,8 +123,8 @@ struct Ranks {
     order: BTreeSet<(u32, u64, Slot)>,
     /// Their entries, with the numbers of their paths. Stale entries of blocks that have left stay until they are met.
     known: FxHashMap<Slot, (u32, u64, u32)>,
-    /// The last references to blocks of listed files, the window, and to those of other files, oldest first. An entry is
-    /// stale if `last` has another time.
+    /// The last references to blocks of listed files (the window) and of other files, oldest first. An entry is stale if
+    /// `last` has another time.
     window: VecDeque<Touch>,
     others: VecDeque<(u64, Slot)>,
     last: FxHashMap<Slot, u64>,
@@ -173,7 +173,8 @@ impl Schedule {
             next[number as usize] += 1;
         }
         next.copy_from_slice(&starts[..known.len()]);
-        let progress = Progress { uses: order.len() as u32, files: known.len() as u32, ..Progress::default() };
+        let progress =
+            OrderProgress { uses: order.len() as u32, files: known.len() as u32, ..OrderProgress::default() };
         let file = vec![None; known.len()];
         let (listed, opens, expected, ranks) = Default::default();
         let (ahead, useful, wasted, under_way) = (0, 0, 0, 0);
@@ -198,7 +199,7 @@ impl Schedule {
     }
 
     /// What became of it so far.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> OrderProgress {
         self.progress
     }
 
@@ -350,7 +351,7 @@ impl Schedule {
         if self.wasted > WASTED.max(self.useful) {
             return Vec::new();
         }
-        let Progress { position, uses, .. } = self.progress;
+        let OrderProgress { position, uses, .. } = self.progress;
         let end = position.saturating_add(AHEAD).min(uses);
         let mut found = Vec::new();
         self.ahead = self.ahead.max(position);

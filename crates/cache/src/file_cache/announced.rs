@@ -1,8 +1,8 @@
-//! An announced order of files: what is opened last is evicted first, and what is opened next is prefetched.
+//! An announced order of files: the file that is opened last is evicted first, and the next ones are prefetched.
 //!
 //! Prefetched data waits outside of the frames, as read-ahead does, and does not count as a hit.
 
-use crate::decide::schedule::{Progress, Schedule, Upcoming};
+use crate::decide::schedule::{OrderProgress, Schedule, Upcoming};
 use crate::error::CacheError;
 use crate::file_cache::FileCache;
 use crate::file_cache::state::State;
@@ -37,7 +37,7 @@ impl FileCache {
     }
 
     /// Ends the announced order, so that the policy decides alone. Returns what became of it, if there was one.
-    pub fn end_order(&self) -> Option<Progress> {
+    pub fn end_order(&self) -> Option<OrderProgress> {
         let mut state = self.shared.lock();
         let ended = state.end_order();
         let progress = state.order;
@@ -47,8 +47,8 @@ impl FileCache {
         progress
     }
 
-    /// A file was opened, and `open` files are open now; `name` returns its path. Returns the files that are opened next and should be
-    /// [prefetched](FileCache::expect) now: none without an announced order. After each of these,
+    /// A file was opened, and `open` files are open now; `name` returns its path. Returns the files that are opened next
+    /// and should be [prefetched](FileCache::expect) now: none without an announced order. After each of these,
     /// [`FileCache::end_prefetch`] must be called.
     pub fn started(&self, file: FileNumber, open: usize, name: impl FnOnce() -> String) -> Vec<Upcoming> {
         let mut state = self.shared.lock();
@@ -83,8 +83,8 @@ impl FileCache {
     }
 }
 
-/// Prefetches of files under way beside one reader, at most. More would delay what readers wait for, and several readers
-/// keep the source busy themselves.
+/// Prefetches of files under way beside one reader, at most. More would delay the reads of programs, and several
+/// readers keep the source busy themselves.
 const PREFETCHES: usize = 4;
 
 impl State {
@@ -96,7 +96,7 @@ impl State {
     }
 
     /// The announced order, or what became of the last one.
-    pub fn progress(&self) -> Option<Progress> {
+    pub fn progress(&self) -> Option<OrderProgress> {
         self.decider.schedule.as_ref().map(Schedule::progress).or(self.order)
     }
 

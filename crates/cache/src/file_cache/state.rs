@@ -11,7 +11,7 @@ use crate::arena::block_index::Entry;
 use crate::counts::Traffic;
 use crate::counts::applications::Applications;
 use crate::decide::decider::{Decider, Serve};
-use crate::decide::schedule::Progress;
+use crate::decide::schedule::OrderProgress;
 use crate::file_cache::recording::Recording;
 use crate::os::sync::Arc;
 use crate::read_ahead::stream::Stream;
@@ -50,7 +50,7 @@ pub(crate) struct State {
     pub apps_ended: Counters,
     pub recording: Option<Recording>,
     /// What became of the announced order that ended last.
-    pub order: Option<Progress>,
+    pub order: Option<OrderProgress>,
     /// The busy time of the source.
     pub busy: Busy,
     started: Instant,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::counts::Traffic;
 use crate::counts::latency::Timing;
 use crate::counts::metadata::Metadata;
-use crate::decide::schedule::Progress;
+use crate::decide::schedule::OrderProgress;
 use crate::file_cache::FileCache;
 use crate::file_cache::state::State;
 use crate::file_cache::write_back::AtRisk;
@@ -52,7 +52,7 @@ pub struct Status {
     pub metadata: Metadata,
     /// The announced order of files, or what became of the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub order: Option<Progress>,
+    pub order: Option<OrderProgress>,
     /// How often the scheme has divided its room among applications in another way than before.
     pub repartitions: u64,
     /// By application; those that referenced something. Processes that have ended may be one entry.

@@ -56,7 +56,7 @@ enum Action {
     /// Announce the order in which files will be opened: the file that is opened last is evicted first, and the next
     /// ones are prefetched
     Expect {
-        /// A list with one path a line, relative to the mountpoint or below it; a path may occur several times. @- reads
+        /// A list with one path a line, relative to the mountpoint or below it; a path may occur several times. @- is
         /// standard input
         #[arg(value_name = "@FILE", required_unless_present = "end", value_parser = list)]
         order: Option<PathBuf>,

@@ -141,7 +141,7 @@ impl Subject for Steered {
     }
 
     fn expect(&self, _list: Option<&Path>) -> Result<Expected, String> {
-        Err("an order is followed only by a mount with a cache of its own; mount without `--mode steered`".to_owned())
+        Err("an order is followed only by a mount with a cache of its own; mount in another mode".to_owned())
     }
 }
 
