@@ -2,8 +2,21 @@
 
 use super::Finding;
 
-const LIBRARIES: [&str; 12] =
-    ["core", "trace", "capture", "feed", "cache", "store", "mount", "steer", "sim", "results", "experiment", "serve"];
+const LIBRARIES: [&str; 13] = [
+    "core",
+    "trace",
+    "capture",
+    "feed",
+    "cache",
+    "store",
+    "mount",
+    "steer",
+    "sim",
+    "results",
+    "experiment",
+    "serve",
+    "pager",
+];
 
 /// Files that name options of other programs, with the options and their program.
 const OF_OTHERS: [(&str, &[&str], &str); 6] = [

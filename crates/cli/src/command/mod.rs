@@ -15,6 +15,7 @@ mod mount;
 mod policies;
 mod protect;
 mod record;
+mod run;
 mod simulate;
 mod steer;
 mod top;
@@ -66,6 +67,7 @@ pub(crate) enum Command {
     Generate(generate::Generate),
     Mount(mount::Mount),
     Steer(steer::Steer),
+    Run(run::Run),
     Try(trial::Try),
     Top(top::Top),
     Cached(cached::Cached),
@@ -99,6 +101,7 @@ impl Command {
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),
             Command::Steer(command) => command.run(),
+            Command::Run(command) => command.run(),
             Command::Try(command) => command.run(typed),
             Command::Top(command) => command.run(),
             Command::Cached(command) => command.run(),
