@@ -72,6 +72,7 @@ dist: setup ## Build target/hotset-VERSION-ARCH-linux.tar.gz: command, completio
 	cargo build $(LOCKED) --profile dist --package hotset
 	cargo run $(LOCKED) --quiet --package hotset-reference -- --assets target/package/share
 	install -D -t target/package/bin target/dist/hotset
+	install -D -m 644 -t target/package/lib/hotset target/dist/deps/libhotset_preload.so
 	install -D -m 644 -t target/package/lib/systemd/system packaging/systemd/*
 	install -D -m 644 -t target/package/share/doc/hotset README.md CHANGELOG.md LICENSE-*
 	sh xtask/dist.sh

@@ -1,5 +1,6 @@
-//! `hotset run` with a checker: this file's own binary runs under it, and verifies every byte of its memory. Needs Linux
-//! 6.7 with userfaultfd, and a build on ext4 or XFS. `HOTSET_PAGER_MINUTES=60` makes the checker run for an hour.
+//! `hotset run` with a checker: this file's own binary runs under it, and verifies every byte of its memory. Needs
+//! Linux 6.7 with userfaultfd, and a build on ext4 or XFS. With `HOTSET_PAGER_MINUTES=60` the checker runs for an hour
+//! under each policy.
 
 mod support;
 

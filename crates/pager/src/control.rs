@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use crate::{Counts, PAGE, PagerError, Settings};
+use crate::{PAGE, PagerError, PagerSettings, PagingCounts};
 
 /// The environment variable with the path of the file.
 pub const VARIABLE: &str = "HOTSET_PAGER";
@@ -56,7 +56,7 @@ pub struct Control {
 impl Control {
     /// Creates the file with settings for the program. With `children`, each process that the program starts is paged
     /// too, with memory of its own.
-    pub fn create(file: &mut File, settings: &Settings, children: bool) -> io::Result<Control> {
+    pub fn create(file: &mut File, settings: &PagerSettings, children: bool) -> io::Result<Control> {
         let folder = settings.folder.to_str().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
         let version = env!("CARGO_PKG_VERSION");
         let bytes = u64::from(settings.frames) * PAGE as u64;
@@ -72,7 +72,7 @@ impl Control {
     }
 
     /// Opens the file in the program. Fails if it is of another version.
-    pub fn open(path: &Path) -> io::Result<(Control, Result<Settings, PagerError>)> {
+    pub fn open(path: &Path) -> io::Result<(Control, Result<PagerSettings, PagerError>)> {
         let mut file = File::options().read(true).write(true).open(path)?;
         let mut text = String::new();
         file.seek(SeekFrom::Start(PAGE as u64))?;
@@ -85,7 +85,7 @@ impl Control {
             return Err(ErrorKind::InvalidData.into());
         }
         let bytes = bytes.parse().map_err(Error::other)?;
-        let settings = Settings::new(bytes, policy, PathBuf::from(folder), reads_ahead == "true");
+        let settings = PagerSettings::new(bytes, policy, PathBuf::from(folder), reads_ahead == "true");
         Ok((Control::map(&file)?, settings))
     }
 
@@ -155,21 +155,21 @@ impl Control {
     }
 
     /// Reports counts.
-    pub fn set_counts(&self, counts: Counts) {
-        let Counts { faults, evictions, written, read_ahead, scans, cached, peak } = counts;
+    pub fn set_counts(&self, counts: PagingCounts) {
+        let PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak } = counts;
         let values = [faults, evictions, written, read_ahead, scans, cached, peak];
         self.shared().counts.iter().zip(values).for_each(|(at, value)| at.store(value, Ordering::Relaxed));
     }
 
     /// Returns the last counts.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> PagingCounts {
         let mut values = [0; 7];
         self.shared().counts.iter().zip(&mut values).for_each(|(at, value)| *value = at.load(Ordering::Relaxed));
         let [faults, evictions, written, read_ahead, scans, cached, peak] = values;
-        Counts { faults, evictions, written, read_ahead, scans, cached, peak }
+        PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak }
     }
 
-    /// Counts a large allocation that went to ordinary memory.
+    /// PagingCounts a large allocation that went to ordinary memory.
     pub fn count_ordinary(&self) {
         self.shared().ordinary.fetch_add(1, Ordering::Relaxed);
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn both_sides_see_settings_and_reports() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        let settings = Settings::new(64 << 20, "eta(use=clock)", "/var/tmp".into(), true).unwrap();
+        let settings = PagerSettings::new(64 << 20, "eta(use=clock)", "/var/tmp".into(), true).unwrap();
         let ours = Control::create(file.as_file_mut(), &settings, false).unwrap();
         let (theirs, read) = Control::open(file.path()).unwrap();
         let read = read.unwrap();
@@ -198,7 +198,7 @@ mod tests {
         ours.admit(8);
         assert!(theirs.is_admitted(7) && !theirs.is_admitted(8));
         assert_eq!(ours.state(), State::Absent);
-        let counts = Counts { faults: 1, evictions: 2, written: 3, read_ahead: 4, scans: 5, cached: 6, peak: 7 };
+        let counts = PagingCounts { faults: 1, evictions: 2, written: 3, read_ahead: 4, scans: 5, cached: 6, peak: 7 };
         theirs.set_counts(counts);
         theirs.set_message(&"ä".repeat(400));
         theirs.set_message("short");
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn all_processes_are_admitted_by_choice() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        let settings = Settings::new(4 << 20, "clock", "/var/tmp".into(), false).unwrap();
+        let settings = PagerSettings::new(4 << 20, "clock", "/var/tmp".into(), false).unwrap();
         let control = Control::create(file.as_file_mut(), &settings, true).unwrap();
         control.admit(7);
         assert!(control.is_admitted(7) && control.is_admitted(8));

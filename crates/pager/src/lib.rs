@@ -21,7 +21,7 @@ mod sys;
 
 pub use error::PagerError;
 pub use heap::{Freed, Heap, Placed};
-pub use pager::{Counts, Owned, Owners, Pager, Settings};
+pub use pager::{Owned, Owners, Pager, PagerSettings, PagingCounts};
 pub use region::{Cached, Region};
 
 /// Bytes of a page. The kernel must have pages of this size, which [`Region::create`] checks.

@@ -36,7 +36,7 @@ const CHECK: Duration = Duration::from_millis(200);
 
 /// How memory is paged.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct PagerSettings {
     /// Pages in memory.
     pub frames: u32,
     /// The policy.
@@ -47,16 +47,16 @@ pub struct Settings {
     pub reads_ahead: bool,
 }
 
-impl Settings {
-    /// Settings for `bytes` bytes of memory under a policy written as in specs. Refuses policies that must see every
-    /// reference.
-    pub fn new(bytes: u64, policy: &str, folder: PathBuf, reads_ahead: bool) -> Result<Settings, PagerError> {
+impl PagerSettings {
+    /// Makes settings for `bytes` bytes of memory under a policy written as in specs. Refuses policies that must see
+    /// every reference.
+    pub fn new(bytes: u64, policy: &str, folder: PathBuf, reads_ahead: bool) -> Result<PagerSettings, PagerError> {
         let frames = u32::try_from(bytes / PAGE as u64).unwrap_or(u32::MAX);
         if frames < LEAST_FRAMES {
             return Err(PagerError::Memory);
         }
         let policy = PolicySpec::parse(policy)?.set_in(Setting::Paging);
-        let settings = Settings { frames, policy, folder, reads_ahead };
+        let settings = PagerSettings { frames, policy, folder, reads_ahead };
         settings.build(1)?;
         Ok(settings)
     }
@@ -79,7 +79,7 @@ impl Settings {
 
 /// What the pager has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct PagingCounts {
     /// Pages that the program touched while the policy did not have them, first touches included.
     pub faults: u64,
     /// Pages that the policy evicted.
@@ -148,7 +148,7 @@ impl Effects for Pages {
 pub struct Pager {
     region: Region,
     policy: Box<dyn DynPolicy>,
-    settings: Settings,
+    settings: PagerSettings,
     pages: Pages,
     leaving: Leaving,
     read_ahead: ReadAhead,
@@ -164,7 +164,7 @@ pub struct Pager {
     checked: Instant,
     is_faulting: bool,
     sleep: Duration,
-    counts: Counts,
+    counts: PagingCounts,
 }
 
 impl std::fmt::Debug for Pager {
@@ -175,7 +175,7 @@ impl std::fmt::Debug for Pager {
 
 impl Pager {
     /// Pages `region`.
-    pub fn new(region: Region, settings: Settings) -> Result<Pager, PagerError> {
+    pub fn new(region: Region, settings: PagerSettings) -> Result<Pager, PagerError> {
         Ok(Pager {
             policy: settings.build(1)?,
             region,
@@ -191,7 +191,7 @@ impl Pager {
             checked: Instant::now(),
             is_faulting: false,
             sleep: BUSY,
-            counts: Counts::default(),
+            counts: PagingCounts::default(),
         })
     }
 
@@ -201,8 +201,8 @@ impl Pager {
     }
 
     /// Returns what was done so far.
-    pub fn counts(&self) -> Counts {
-        Counts { written: self.leaving.written, ..self.counts }
+    pub fn counts(&self) -> PagingCounts {
+        PagingCounts { written: self.leaving.written, ..self.counts }
     }
 
     /// Reserves space for the first `pages` pages. The program may touch no others.
@@ -278,8 +278,8 @@ impl Pager {
         Ok(cached)
     }
 
-    /// Gives the policy what was touched, and evicts. With `is_check`, pages that the page cache has and the policy does
-    /// not have are faults too: a page that is touched while all pages are unmapped is not seen otherwise.
+    /// Gives the policy the touched pages, and evicts. With `is_check`, pages that the page cache has and the policy
+    /// does not have are faults too: a page that is touched while all pages are unmapped is not seen otherwise.
     fn scan(&mut self, owners: &dyn Owners, is_check: bool) -> io::Result<()> {
         self.counts.scans += 1;
         self.seen_faults = sys::major_faults();

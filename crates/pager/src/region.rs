@@ -167,7 +167,7 @@ impl Region {
         advise(start, len as usize, MapAdvice::LinuxDontNeed)
     }
 
-    /// Counts the pages of a range that are in the page cache.
+    /// PagingCounts the pages of a range that are in the page cache.
     pub fn cached(&self, range: Range<u32>) -> io::Result<Cached> {
         let (offset, len) = bytes(range);
         let stat = sys::cache_stat(self.file.as_fd(), offset, len)?;

@@ -107,7 +107,7 @@ pub(crate) fn scan(pagemap: BorrowedFd, start: u64, end: u64, runs: &mut [PageRu
     Ok((checked(found.into())? as usize, argument.walk_end))
 }
 
-/// Counts the pages of a range of a file that are in the page cache.
+/// PagingCounts the pages of a range of a file that are in the page cache.
 pub(crate) fn cache_stat(file: BorrowedFd, offset: u64, len: u64) -> io::Result<CacheStat> {
     let range = [offset, len];
     let mut stat = CacheStat::default();

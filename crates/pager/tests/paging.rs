@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hotset_core::policy::Object;
 use hotset_core::random::Rng;
-use hotset_pager::{Counts, Owned, Owners, PAGE, Pager, Region, Settings};
+use hotset_pager::{Owned, Owners, PAGE, Pager, PagerSettings, PagingCounts, Region};
 use hotset_testkit::inputs::skip;
 
 /// One allocation of this many pages.
@@ -44,8 +44,14 @@ impl Words {
 }
 
 /// Pages a region of `pages` pages under `policy` in `bytes` bytes of memory while `body` runs.
-fn paged(policy: &str, bytes: u64, pages: u32, reads_ahead: bool, body: impl FnOnce(Words) + Send) -> Option<Counts> {
-    let settings = Settings::new(bytes, policy, folder(), reads_ahead).unwrap();
+fn paged(
+    policy: &str,
+    bytes: u64,
+    pages: u32,
+    reads_ahead: bool,
+    body: impl FnOnce(Words) + Send,
+) -> Option<PagingCounts> {
+    let settings = PagerSettings::new(bytes, policy, folder(), reads_ahead).unwrap();
     let mut pager = Pager::new(region(pages)?, settings).unwrap();
     pager.grow(pages).unwrap();
     let words = Words(pager.region().base());
@@ -207,7 +213,7 @@ fn system_calls_reach_pages_that_have_left() {
 #[test]
 fn cleared_pages_are_zeros() {
     let Some(region) = region(PAGES) else { return };
-    let settings = Settings::new(MEMORY, "eta", folder(), true).unwrap();
+    let settings = PagerSettings::new(MEMORY, "eta", folder(), true).unwrap();
     let mut pager = Pager::new(region, settings).unwrap();
     pager.grow(PAGES).unwrap();
     let words = Words(pager.region().base());

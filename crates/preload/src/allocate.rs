@@ -6,6 +6,7 @@ use std::ptr::{copy_nonoverlapping, null_mut};
 use hotset_pager::{OBJECT_BYTES, PAGE};
 
 use crate::arena::{self, Mode};
+use crate::next::set_errno;
 use crate::{next, start};
 
 /// `malloc`.
@@ -218,10 +219,4 @@ pub unsafe extern "C" fn malloc_usable_size(at: *mut c_void) -> usize {
     }
     // SAFETY: the memory is from the next allocator, unless it was allocated during a lookup.
     next::early_size(at).unwrap_or_else(|| unsafe { next::malloc_usable_size(at) })
-}
-
-/// Sets `errno`.
-pub(crate) fn set_errno(error: c_int) {
-    // SAFETY: the C library returns the place of this thread's number.
-    unsafe { *libc::__errno_location() = error };
 }

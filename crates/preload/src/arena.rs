@@ -50,20 +50,22 @@ pub(crate) fn change_mode(from: Mode, to: Mode) -> bool {
     MODE.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
-/// First address of paged memory, or the largest address as long as there is none.
-static BASE: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Bytes of paged memory.
+/// First address of paged memory.
+static BASE: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of paged memory; 0 as long as there is none.
 static LEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Sets where paged memory lies, once.
 pub(crate) fn place(base: usize, len: usize) {
+    BASE.store(base, Ordering::Relaxed);
     LEN.store(len, Ordering::Release);
-    BASE.store(base, Ordering::Release);
 }
 
 /// Returns the first address and the length of paged memory.
 pub(crate) fn extent() -> (usize, usize) {
-    (BASE.load(Ordering::Acquire), LEN.load(Ordering::Acquire))
+    // In this order, a length is never seen without its address.
+    let len = LEN.load(Ordering::Acquire);
+    (BASE.load(Ordering::Relaxed), len)
 }
 
 /// True if `at` is in paged memory.

@@ -16,9 +16,8 @@ use std::time::Duration;
 
 use hotset_pager::PAGE;
 
-use crate::allocate::set_errno;
 use crate::arena::{self, Mode, Shared};
-use crate::next;
+use crate::next::{self, set_errno};
 
 /// Attempts, one each millisecond, to see that threads which were joined have ended.
 const ATTEMPTS: u32 = 20;

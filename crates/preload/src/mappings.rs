@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use hotset_pager::control::State;
 
-use crate::allocate::set_errno;
 use crate::arena::{self, Mode};
+use crate::next::set_errno;
 use crate::{next, start};
 
 /// Returns the pages of paged memory that a call is about; `None` for other memory, and for that of a child by `fork`.

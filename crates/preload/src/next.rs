@@ -7,7 +7,7 @@ use std::mem::transmute_copy;
 use std::ptr::{self, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-/// A function of the next library, looked up at its first use.
+/// A function of the next library, looked up before the program begins, or at its first use by the loader.
 pub(crate) struct Symbol {
     name: &'static CStr,
     at: AtomicPtr<c_void>,
@@ -47,26 +47,39 @@ impl Symbol {
     }
 }
 
-/// Declares the next function of a C function, as a function of this module.
+/// Declares the next functions of C functions, as functions of this module.
 macro_rules! next {
-    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
-        /// Calls the next function of this name.
-        ///
-        /// # Safety
-        /// As the C function demands.
-        pub(crate) unsafe fn $name($($argument: $kind),*) -> $result {
-            static SYMBOL: Symbol = Symbol::new(
-                match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                    Ok(name) => name,
-                    Err(_) => unreachable!(),
-                }
-            );
-            // SAFETY: the signature is that of the C library.
-            let next: unsafe extern "C" fn($($kind),*) -> $result = unsafe { SYMBOL.get() };
-            // SAFETY: the caller keeps the demands of the function.
-            unsafe { next($($argument),*) }
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {
+        struct Symbols {
+            $($name: Symbol),*
         }
-    )*};
+
+        static SYMBOLS: Symbols = Symbols {
+            $($name: Symbol::new(match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => unreachable!(),
+            })),*
+        };
+
+        /// Looks all functions up, while the process has one thread. Later lookups would disturb the allocations of
+        /// other threads.
+        pub(crate) fn resolve() {
+            $(SYMBOLS.$name.address();)*
+        }
+
+        $(
+            /// Calls the next function of this name.
+            ///
+            /// # Safety
+            /// As the C function demands.
+            pub(crate) unsafe fn $name($($argument: $kind),*) -> $result {
+                // SAFETY: the signature is that of the C library.
+                let next: unsafe extern "C" fn($($kind),*) -> $result = unsafe { SYMBOLS.$name.get() };
+                // SAFETY: the caller keeps the demands of the function.
+                unsafe { next($($argument),*) }
+            }
+        )*
+    };
 }
 
 next! {
@@ -143,6 +156,12 @@ pub(crate) fn early(bytes: usize) -> *mut c_void {
 /// The size of an allocation that was made during a lookup.
 pub(crate) fn early_size(at: *const c_void) -> Option<usize> {
     EARLY.size(at)
+}
+
+/// Sets `errno`.
+pub(crate) fn set_errno(error: c_int) {
+    // SAFETY: the C library returns the place of this thread's number.
+    unsafe { *libc::__errno_location() = error };
 }
 
 /// Allocates from the next allocator.

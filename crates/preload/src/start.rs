@@ -7,13 +7,13 @@ use std::sync::OnceLock;
 use std::thread;
 
 use hotset_pager::control::{Control, State, VARIABLE};
-use hotset_pager::{OBJECT_BYTES, Settings};
+use hotset_pager::{OBJECT_BYTES, PagerSettings};
 
 use crate::arena::{self, Mode};
-use crate::{fork, worker};
+use crate::{fork, next, worker};
 
 /// The control file and the settings, from the moment at which the library is ready.
-static CONTROL: OnceLock<(Control, Settings)> = OnceLock::new();
+static CONTROL: OnceLock<(Control, PagerSettings)> = OnceLock::new();
 
 /// Called by the loader, before the program's own code.
 #[used]
@@ -27,6 +27,7 @@ static LOADED: extern "C" fn() = {
 
 /// Reads the settings. Nothing is paged if there are none, or if they are for another process.
 fn prepare() {
+    next::resolve();
     let Some(path) = std::env::var_os(VARIABLE) else { return };
     let Ok((control, settings)) = Control::open(Path::new(&path)) else { return };
     if !control.is_admitted(std::process::id()) {
@@ -41,7 +42,7 @@ fn prepare() {
         return stop(&control, "the program has an allocator of its own, which hotset does not replace");
     }
     if !fork::register() {
-        return stop(&control, "the C library has no room for a handler of fork");
+        return stop(&control, "the C library takes no handler of fork");
     }
     if CONTROL.set((control, settings)).is_ok() {
         arena::set_mode(Mode::Ready);
@@ -57,7 +58,16 @@ fn stop(control: &Control, why: &str) {
 fn is_first() -> bool {
     // SAFETY: the name is a C string.
     let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"malloc".as_ptr()) };
-    first as *const c_void == crate::allocate::malloc as *const c_void
+    let own = library_of((&raw const LOADED).cast());
+    own.is_some() && library_of(first) == own
+}
+
+/// Returns where the library that contains an address begins.
+fn library_of(address: *const c_void) -> Option<*const c_void> {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the call takes any address, and fills the struct, for which zeros are a value.
+    let (found, info) = unsafe { (libc::dladdr(address, info.as_mut_ptr()), info.assume_init()) };
+    (found != 0).then_some(info.dli_fbase.cast_const())
 }
 
 /// Returns the control file; `None` before the library is ready.

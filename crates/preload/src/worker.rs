@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hotset_pager::control::{Control, State};
-use hotset_pager::{Owned, Owners, PAGE, Pager, PagerError, Region, Settings};
+use hotset_pager::{Owned, Owners, PAGE, Pager, PagerError, PagerSettings, Region};
 
 use crate::arena::{self, Mode};
 use crate::fork::WORKER;
@@ -32,14 +32,14 @@ impl Owners for Allocations {
 }
 
 /// Pages until the process ends. If that is impossible, all memory becomes ordinary, or stays in memory.
-pub(crate) fn run(control: &'static Control, settings: &'static Settings) {
+pub(crate) fn run(control: &'static Control, settings: &'static PagerSettings) {
     WORKER.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Release);
     let ended = catch_unwind(AssertUnwindSafe(|| match prepare(control, settings) {
         // The program uses the region as long as it lives, also if this thread ends.
         Ok(pager) => page(control, settings.frames, &mut ManuallyDrop::new(pager)),
         Err(error) => error,
     }));
-    // Large allocations are ordinary from here on; what is paged stays in the page cache as long as the kernel likes.
+    // Large allocations are ordinary from here on. Paged memory stays in the page cache as long as the kernel likes.
     arena::change_mode(Mode::Starting, Mode::Off);
     arena::change_mode(Mode::On, Mode::Off);
     arena::wake_allocators();
@@ -61,7 +61,7 @@ pub(crate) fn run(control: &'static Control, settings: &'static Settings) {
 }
 
 /// Makes the region, and opens it to allocations.
-fn prepare(control: &Control, settings: &Settings) -> Result<Pager, PagerError> {
+fn prepare(control: &Control, settings: &PagerSettings) -> Result<Pager, PagerError> {
     // The thread gets a table of descriptors of its own. The program cannot close the pager's files, nor find them, and
     // the pager keeps no file of the program open.
     // SAFETY: no code of this thread uses a descriptor of the program.

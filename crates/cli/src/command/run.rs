@@ -13,7 +13,7 @@ use hotset_core::spec::Value;
 use hotset_core::words::reason;
 use hotset_pager::control::{Control, State, VARIABLE};
 use hotset_pager::program::{self, ProgramError};
-use hotset_pager::{PAGE, PagerError, Region, Settings};
+use hotset_pager::{PAGE, PagerError, PagerSettings, Region};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -63,7 +63,7 @@ impl Run {
         let swap = fs::canonicalize(&self.swap)
             .map_err(|error| Failure::Usage(format!("--swap: {}: {}", self.swap.display(), reason(&error))))?;
         let settings =
-            Settings::new(self.memory, &self.policy, swap, !self.no_read_ahead).map_err(|error| match error {
+            PagerSettings::new(self.memory, &self.policy, swap, !self.no_read_ahead).map_err(|error| match error {
                 PagerError::Policy(error) => Failure::spec("--policy", &self.policy, &error),
                 error => Failure::Usage(error.to_string()),
             })?;
@@ -94,7 +94,7 @@ impl Run {
     }
 
     /// Says what was done, beside the program's own output.
-    fn say(&self, control: &Control, settings: &Settings) -> Result<(), Failure> {
+    fn say(&self, control: &Control, settings: &PagerSettings) -> Result<(), Failure> {
         let (counts, name) = (control.counts(), Path::new(&self.command[0]).display());
         let mut err = stderr().lock();
         match control.state() {
@@ -148,7 +148,8 @@ fn library() -> Result<PathBuf, Failure> {
     let places = ["deps", ".", "../lib/hotset"].map(|place| folder.join(place).join(LIBRARY));
     let found = places.iter().find(|place| place.is_file());
     found.map(|place| fs::canonicalize(place).unwrap_or_else(|_| place.clone())).ok_or_else(|| {
-        let message = format!("{LIBRARY} is missing: expected it in {} or ../lib/hotset beside it", folder.display());
+        let message =
+            format!("{LIBRARY} is missing: expected it in {}, or in ../lib/hotset from there", folder.display());
         Failure::Work(message)
     })
 }
