@@ -20,7 +20,7 @@ use signal_hook::iterator::Signals;
 
 use crate::command::record::status;
 use crate::failure::Failure;
-use crate::output::human;
+use crate::output::{human, note};
 
 /// The library that the program loads.
 const LIBRARY: &str = "libhotset_preload.so";
@@ -83,6 +83,10 @@ impl Run {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).env(VARIABLE, file.path()).env("LD_PRELOAD", preload(&library));
         control.admit_child(&mut command);
+        note(
+            "paging makes a program slower than enough memory does; the kernel's swap is faster than this for some programs, \
+             such as k-means, and slower for sweeps",
+        );
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
         let mut child = command.spawn().map_err(|error| Failure::not_started(&self.command[0], &error))?;
         let ended = wait(&mut child, &mut signals).map_err(failed)?;
