@@ -4,7 +4,7 @@
 PROFILE := demo
 
 # The command with no feature of crates/cli/Cargo.toml: what the demonstration needs.
-SMALL := --package hotset --no-default-features
+SMALL := --package hotset-cli --no-default-features
 
 # An uncommitted change to Cargo.lock is an error in CI.
 LOCKED := $(if $(CI),--locked)
@@ -42,20 +42,21 @@ compare: counts ## Measure hotset beside libCacheSim: hit counts on public trace
 	target/compare-venv/bin/python benches/compare.py --out target/compare.md
 
 counts: target/compare-venv ## Compare hit counts with libCacheSim on the public traces (fetches the Python package)
-	cargo build $(LOCKED) --release --package hotset
+	cargo build $(LOCKED) --release --package hotset-cli
 	target/compare-venv/bin/python benches/counts.py --out target/counts.md
 
 truth: setup ## Run the long tests of the live cache (fetches fsx and pjdfstest; needs /dev/fuse)
-	cargo build $(LOCKED) --release --package hotset
+	cargo build $(LOCKED) --release --package hotset-cli
 	sh xtask/truth.sh
 
 soak: setup ## Run mounts under everything at once for MINUTES (20) with SEED (1); memory must stay flat (needs /dev/fuse)
 	HOTSET_SOAK_MINUTES=$(or $(MINUTES),20) HOTSET_SOAK_SEED=$(or $(SEED),1) \
-		cargo test $(LOCKED) --package hotset --test soak -- --nocapture
+		cargo test $(LOCKED) --package hotset-cli --test soak -- --nocapture
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
-	cargo test $(LOCKED) --workspace --features hotset-cache/shuttle --test interleavings --test waiting
+	cargo test $(LOCKED) --workspace --features hotset-cache/shuttle,hotset/shuttle \
+		--test interleavings --test waiting --test orders
 
 dashboard: ## Build the page of reports, compare it with the committed one and try it in a browser (needs npm and Chromium)
 	@sh xtask/setup.sh page
@@ -63,13 +64,13 @@ dashboard: ## Build the page of reports, compare it with the committed one and t
 	npm --prefix dashboard test
 
 experiments: setup ## Run all experiments and write their pages, index and pictures (hours; needs the traces)
-	cargo build $(LOCKED) --release --package hotset
+	cargo build $(LOCKED) --release --package hotset-cli
 	sh xtask/experiments.sh
 	cargo xtask experiments
 
 dist: setup ## Build target/hotset-VERSION-ARCH-linux.tar.gz: command, completions, manual pages, systemd units, licences
 	rm -rf target/package
-	cargo build $(LOCKED) --profile dist --package hotset
+	cargo build $(LOCKED) --profile dist --package hotset-cli
 	cargo run $(LOCKED) --quiet --package hotset-reference -- --assets target/package/share
 	install -D -t target/package/bin target/dist/hotset
 	install -D -m 644 -t target/package/lib/hotset target/dist/deps/libhotset_preload.so

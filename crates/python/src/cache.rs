@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hotset_cache::{Cache as Values, CacheError};
+use hotset::{Cache as Values, Facts};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -47,12 +47,8 @@ impl Cache {
     pub fn keep(&self, py: Python<'_>, key: Key, value: Py<PyAny>, life: Option<Duration>) -> PyResult<()> {
         let value = Kept::new(value);
         // The value before leaves after the turn.
-        self.with(py, |state| {
-            drop(match life {
-                None => state.values.insert(key, value),
-                Some(life) => state.values.insert_for(key, value, life),
-            });
-        })
+        let facts = Facts { life, ..Facts::default() };
+        self.with(py, |state| _ = state.values.insert_with(key, value, facts))
     }
 
     fn refused_key(key: &Bound<'_, PyAny>) -> PyErr {
@@ -66,13 +62,14 @@ pub fn life_of(ttl: Option<f64>) -> PyResult<Option<Duration>> {
     life.map_err(|_| PyValueError::new_err(format!("ttl={}: expected seconds, 0 or more", ttl.unwrap_or_default())))
 }
 
-fn object(py: Python<'_>, value: &Kept) -> Py<PyAny> {
-    value.get().map_or_else(|| py.None(), |object| object.clone_ref(py))
+fn object(py: Python<'_>, value: Kept) -> Py<PyAny> {
+    value.into_object().unwrap_or_else(|| py.None())
 }
 
+/// An empty cache. It is used in turns, so it has one shard, and its policy sees each hit at once.
 fn empty(policy: &str, size: u64) -> PyResult<Values<Key, Kept>> {
-    let narrow = u32::try_from(size).map_err(|_| CacheError::Values(size));
-    narrow.and_then(|size| Values::new(policy, size)).map_err(|error| of_cache(&error))
+    let built = Values::builder(policy).capacity(size).shards(1).log_events(1).build();
+    built.map_err(|error| of_cache(&error))
 }
 
 #[pymethods]
@@ -136,7 +133,7 @@ impl Cache {
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = Key::of(key)?;
-        self.with(py, |state| state.values.peek(&key).is_some())
+        self.with(py, |state| state.values.contains(&key))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -164,13 +161,17 @@ impl Cache {
 
     /// The keys that are there, in no order.
     fn contents(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        self.with(py, |state| state.values.iter().map(|(key, _)| key.object(py)).collect())?
+        Ok(self.items(py)?.into_iter().map(|(key, _)| key).collect())
     }
 
     /// Keys and values that are there, in the same order.
     fn items(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>)>> {
-        let pair = |(key, value): (&Key, &Kept)| Ok((key.object(py)?, object(py, value)));
-        self.with(py, |state| state.values.iter().map(pair).collect())?
+        let mut items = Vec::new();
+        let visited = self.with(py, |state| {
+            state.values.for_each(|key, value| items.push(key.object(py).map(|key| (key, object(py, value.clone())))))
+        })?;
+        visited.map_err(|error| of_cache(&error))?;
+        items.into_iter().collect()
     }
 
     /// Takes everything out; counts begin again.
@@ -196,13 +197,13 @@ impl Cache {
     /// References that found their key.
     #[getter]
     pub fn hits(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |state| state.values.hits_and_misses().0)
+        self.with(py, |state| state.values.stats().hits)
     }
 
     /// References that did not.
     #[getter]
     pub fn misses(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |state| state.values.hits_and_misses().1)
+        self.with(py, |state| state.values.stats().misses)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -212,11 +213,17 @@ impl Cache {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Some(state) = self.turns.look() else { return Ok(()) };
-        for (key, value) in state.values.iter() {
-            key.kept().map_or(Ok(()), |object| visit.call(object))?;
-            value.get().map_or(Ok(()), |object| visit.call(object))?;
-        }
-        Ok(())
+        let mut visited = Ok(());
+        let visit_all = state.values.for_each(|key, value| {
+            let objects = key.kept().into_iter().chain(value.get());
+            for object in objects {
+                if visited.is_ok() {
+                    visited = visit.call(object);
+                }
+            }
+        });
+        debug_assert!(visit_all.is_ok(), "visiting calls no cache");
+        visited
     }
 
     fn __clear__(&self) {

@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 
-use hotset_cache::CacheError;
 use hotset_core::spec::SpecError;
 use hotset_sim::SimError;
 use hotset_trace::TraceError;
@@ -60,6 +59,6 @@ pub fn of_sim(error: &SimError, sizes: &str) -> PyErr {
 }
 
 /// An error of a cache of values.
-pub fn of_cache(error: &CacheError) -> PyErr {
+pub fn of_cache(error: &hotset::SetupError) -> PyErr {
     refused(error.to_string())
 }

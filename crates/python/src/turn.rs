@@ -39,6 +39,17 @@ impl Kept {
     pub fn get(&self) -> Option<&Py<PyAny>> {
         self.0.as_ref()
     }
+
+    /// Takes the object.
+    pub fn into_object(mut self) -> Option<Py<PyAny>> {
+        self.0.take()
+    }
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Kept {
+        Kept(self.0.as_ref().map(|object| Python::attach(|py| object.clone_ref(py))))
+    }
 }
 
 impl Drop for Kept {

@@ -16,6 +16,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("results", &["core", "trace"]),
     ("sim", &["core", "trace", "results"]),
     ("cache", &["core", "trace"]),
+    ("hotset", &["core", "trace"]),
     ("store", &[]),
     ("mount", &["core", "cache", "store"]),
     ("feed", &[]),
@@ -24,7 +25,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("steer", &["core", "feed"]),
     ("experiment", &["core", "trace", "sim", "results"]),
     ("serve", &["core", "trace", "sim", "results", "cache", "store", "mount", "feed", "steer"]),
-    ("python", &["core", "trace", "capture", "sim", "results", "cache", "experiment"]),
+    ("python", &["core", "trace", "capture", "sim", "results", "cache", "hotset", "experiment"]),
     ("testkit", &["core", "trace"]),
     (
         "cli",
@@ -72,7 +73,8 @@ pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {
             continue;
         };
         for used in manifest.dependencies.keys() {
-            let is_above = used.strip_prefix("hotset-").is_some_and(|used| !below.contains(&used));
+            let ours = used.strip_prefix("hotset-").or((used == "hotset").then_some("hotset"));
+            let is_above = ours.is_some_and(|used| !below.contains(&used));
             let keeper = KEPT.iter().find(|(kept, keeper)| kept == used && *keeper != name);
             if is_above || keeper.is_some() {
                 let message =
@@ -99,6 +101,8 @@ mod tests {
         assert_eq!(found("cache", "hotset-core.workspace = true\nserde.workspace = true"), 0);
         assert_eq!(found("cache", "fuser.workspace = true\nhotset-mount.workspace = true"), 2);
         assert_eq!(found("mount", "fuser.workspace = true\nhotset-cache.workspace = true"), 0);
+        assert_eq!(found("hotset", "hotset-core.workspace = true\nhotset-cache.workspace = true"), 1);
+        assert_eq!(found("mount", "hotset.workspace = true"), 1);
         assert_eq!(found("attic", ""), 1);
     }
 

@@ -2,12 +2,13 @@
 
 use super::Finding;
 
-const LIBRARIES: [&str; 13] = [
+const LIBRARIES: [&str; 14] = [
     "core",
     "trace",
     "capture",
     "feed",
     "cache",
+    "hotset",
     "store",
     "mount",
     "steer",

@@ -22,7 +22,7 @@ pub struct PolicySpec {
 
 impl PolicySpec {
     /// Returns the policy of an entry with its defaults.
-    pub(crate) fn of(entry: &'static Entry) -> PolicySpec {
+    pub fn of(entry: &'static Entry) -> PolicySpec {
         PolicySpec { entry, given: Vec::new() }
     }
 
