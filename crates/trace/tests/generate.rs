@@ -36,7 +36,7 @@ fn loops_and_zigzags_are_those_of_the_lirs_paper() {
 
 #[test]
 fn a_generated_trace_can_be_written_and_read() {
-    for kind in ["mixed", "render"] {
+    for kind in ["mixed", "render", "program"] {
         let make = || generate::start(kind, &["seed=9"]).unwrap();
         let header = native::Header::new(make().meta()).with("command", kind);
         let mut bytes = Vec::new();

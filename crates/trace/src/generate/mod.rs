@@ -5,6 +5,7 @@
 mod draw;
 mod looping;
 mod mixed;
+mod program;
 mod render;
 mod scan;
 mod uniform;
@@ -21,7 +22,7 @@ use crate::{Addressing, Batch, FileInfo, Meta, Tables, TraceError, TraceReader, 
 
 /// Every kind of trace, in the order in which `hotset generate` lists them.
 pub const KINDS: &[GeneratorKind] =
-    &[zipf::KIND, uniform::KIND, looping::KIND, scan::KIND, zigzag::KIND, mixed::KIND, render::KIND];
+    &[zipf::KIND, uniform::KIND, looping::KIND, scan::KIND, zigzag::KIND, mixed::KIND, render::KIND, program::KIND];
 
 /// Bytes of a block in every generated trace: each request is to one whole block.
 pub const BLOCK_BYTES: u32 = 4096;

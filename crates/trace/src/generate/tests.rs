@@ -68,7 +68,14 @@ fn every_default_is_allowed_and_every_kind_ends() {
 
 #[test]
 fn the_seed_decides() {
-    let short = ["zipf requests=999", "uniform requests=999", "scan scans=1", "mixed phase=99", "render frames=1"];
+    let short = [
+        "zipf requests=999",
+        "uniform requests=999",
+        "scan scans=1",
+        "mixed phase=99",
+        "render frames=1",
+        "program requests=99",
+    ];
     for (kind, argument) in short.map(|text| text.split_once(' ').unwrap()) {
         let made = |seed| requests(kind, &[argument, seed]);
         assert!(made("seed=3") == made("seed=3"), "{kind}");
@@ -81,6 +88,33 @@ fn the_seed_decides() {
 fn zipf_is_what_it_was() {
     let first: Vec<u64> = blocks("zipf", &["objects=1000", "requests=8", "seed=7"]);
     assert_eq!(first, [916, 104, 956, 79, 976, 21, 589, 235]);
+}
+
+/// Journals of `auto` name these traces by their seeds.
+#[test]
+fn programs_are_what_they_were() {
+    let first = requests("program", &["seed=7", "requests=50000"]);
+    let told: Vec<(u32, u64)> =
+        first.iter().step_by(1000).take(4).map(|request| (request.file, request.offset / 4096)).collect();
+    assert_eq!((first.len(), told), (10707, vec![(0, 6292081), (0, 8388709), (0, 3146410), (0, 3146725)]));
+}
+
+/// Each seed gives another program, of the length that is drawn, with a flow or up to fifty.
+#[test]
+fn programs_differ_by_their_seeds() {
+    let programs: Vec<Vec<Request>> =
+        (0..60).map(|seed| requests("program", &[&format!("seed={seed}"), "requests=20000"])).collect();
+    assert!(programs.iter().all(|program| (4000..=20_000).contains(&program.len())));
+    let files = programs.iter().map(|program| program.iter().map(|request| request.file).max().unwrap_or(0) + 1);
+    let (least, most) = files.fold((u32::MAX, 0), |(least, most), files| (least.min(files), most.max(files)));
+    assert!(least == 1 && (20..=50).contains(&most), "{least} to {most} files");
+    let blocks = |program: &[Request]| {
+        program.iter().map(|request| (request.file, request.offset)).collect::<std::collections::HashSet<_>>().len()
+    };
+    let passes = programs.iter().map(|program| program.len() / blocks(program));
+    let (few, many) =
+        passes.fold((0, 0), |(few, many), passes| (few + usize::from(passes < 4), many + usize::from(passes > 30)));
+    assert!(few > 5 && many > 5, "{few} programs pass their blocks rarely, {many} often");
 }
 
 #[test]
@@ -185,7 +219,7 @@ fn mistakes_get_a_sentence() {
     let error = |kind: &str, arguments: &[&str]| start(kind, arguments).err().unwrap().to_string();
     assert_eq!(
         error("zpif", &[]),
-        "unknown kind of trace \"zpif\": did you mean zipf? known are zipf, uniform, loop, scan, zigzag, mixed, render"
+        "unknown kind of trace \"zpif\": did you mean zipf? known are zipf, uniform, loop, scan, zigzag, mixed, render, program"
     );
     assert_eq!(error("loop", &["lap=3"]), "unknown parameter \"lap\": known are objects, laps");
     assert_eq!(
