@@ -24,7 +24,7 @@ const SIZES: [u32; 4] = [5, 10, 20, 40];
 const NEAR: [&str; 5] = ["lru", "lirs", "s3-fifo", "arc", "w-tinylfu"];
 /// A trace is long enough from so many references for each block of the cache on.
 const LONG: u64 = 10;
-/// Policies that know more than a trace tells, or are no rivals: they read ahead or are random.
+/// Policies that are left out: they know more than a trace tells, read ahead, or are random.
 const NO_RIVALS: [&str; 4] = ["opt", "opt-bypass", "karma", "random"];
 
 /// The hits of one policy at one size.
@@ -111,7 +111,7 @@ fn open(trace: &str) -> Result<Trace, hotset_trace::TraceError> {
         let reader = generate::start("program", &[trace]).expect("a kind and its arguments");
         return Ok(Trace { format: "generated", reader, progress: Progress::default() });
     }
-    hotset_trace::open(Path::new(trace), &BUILTIN, &OpenOptions::default())
+    hotset_trace::open(Path::new(trace), BUILTIN, &OpenOptions::default())
 }
 
 /// Replays policies at all sizes.

@@ -123,7 +123,7 @@ struct Ranks {
     order: BTreeSet<(u32, u64, Slot)>,
     /// Their entries, with the numbers of their paths. Stale entries of blocks that have left stay until they are met.
     known: FxHashMap<Slot, (u32, u64, u32)>,
-    /// The last references to blocks of listed files (the window) and of other files, oldest first. An entry is stale if
+    /// The last references to blocks of listed files, the window, and of others, oldest first. An entry is stale if
     /// `last` has another time.
     window: VecDeque<Touch>,
     others: VecDeque<(u64, Slot)>,

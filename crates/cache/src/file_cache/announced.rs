@@ -47,8 +47,8 @@ impl FileCache {
         progress
     }
 
-    /// A file was opened, and `open` files are open now; `name` returns its path. Returns the files that are opened next
-    /// and should be [prefetched](FileCache::expect) now: none without an announced order. After each of these,
+    /// A file was opened, and `open` files are open now; `name` returns its path. Returns the next files of the order
+    /// that should be [prefetched](FileCache::expect) now: none without an announced order. After each of these,
     /// [`FileCache::end_prefetch`] must be called.
     pub fn started(&self, file: FileNumber, open: usize, name: impl FnOnce() -> String) -> Vec<Upcoming> {
         let mut state = self.shared.lock();

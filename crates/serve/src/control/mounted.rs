@@ -100,7 +100,7 @@ impl Mount {
             .collect::<Result<_, _>>()?;
         match order.len() {
             0 => Err(format!("{shown}: the list is empty; expected one path a line")),
-            ..=MOST_OPENS => Ok(order),
+            1..=MOST_OPENS => Ok(order),
             _ => Err(format!("{shown}: more than {MOST_OPENS} opens; announce a part")),
         }
     }

@@ -1,4 +1,4 @@
-//! `program`: an invented program, all of it drawn from the seed, so that policies can be tried on what nobody chose.
+//! `program`: an invented program, all of it drawn from the seed, so that policies meet traces that were not chosen.
 //!
 //! Drawn are the length, how often the footprint is passed, how many flows there are, what each of them does, and
 //! whether they take turns or follow each other. Lengths, sizes and numbers are drawn evenly by their logarithm.
@@ -35,7 +35,7 @@ const SINGLE: u64 = 4;
 /// Blocks between the beginnings of flows that lie in one file.
 const APART: u64 = 1 << 20;
 
-/// What is read together, by one pattern.
+/// Blocks that are read together, by one pattern.
 struct Flow {
     file: u32,
     first: u64,

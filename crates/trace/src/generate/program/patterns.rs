@@ -187,7 +187,7 @@ struct Join {
     leaf_count: u64,
     lookups: u64,
     at: u64,
-    /// What is still to be read for this block of the table.
+    /// Reads that are left for this block of the table.
     step: u64,
     leaf: u64,
 }
