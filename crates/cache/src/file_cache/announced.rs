@@ -59,7 +59,7 @@ impl FileCache {
         }
         schedule.open(file);
         let most = if state.staged.bytes() < self.read_ahead.budget() / 2 {
-            PREFETCHES.saturating_sub(open.saturating_sub(1))
+            PREFETCHES.get(open).copied().unwrap_or(0)
         } else {
             0
         };
@@ -83,9 +83,9 @@ impl FileCache {
     }
 }
 
-/// Prefetches of files under way beside one reader, at most. More would delay the reads of programs, and several
-/// readers keep the source busy themselves.
-const PREFETCHES: usize = 4;
+/// Prefetches of files under way, at most, by the number of open files. More would delay the reads of programs, and
+/// several readers keep the source busy themselves.
+const PREFETCHES: [usize; 3] = [4, 4, 2];
 
 impl State {
     /// Ends the announced order, and returns it to be dropped without the lock.
