@@ -34,8 +34,6 @@ struct Reading<'a> {
     refills: u64,
     file: FileNumber,
     transfers: &'a Transfers,
-    /// See [`ReadAhead::gap`](crate::file_cache::read_ahead::ReadAhead::gap).
-    gap: u64,
 }
 
 /// Where missing bytes come from.
@@ -253,7 +251,6 @@ impl FileCache {
             refills: 0,
             file: access.file,
             transfers: &transfers,
-            gap: self.read_ahead.gap(),
         };
         state.files[access.file as usize].read_through(access.source);
         state.decide(access, Op::Read, range, size, &mut |frames, decided| reading.serve(frames, decided));
@@ -298,7 +295,7 @@ impl Reading<'_> {
                 self.refills += u64::from(decided.hit);
                 // A scheme may decide twice about a block of one request.
                 let known = find_block(&self.runs, block);
-                From::Run(known.unwrap_or_else(|| add_block(&mut self.runs, block, self.size, decided.below, self.gap)))
+                From::Run(known.unwrap_or_else(|| add_block(&mut self.runs, block, self.size, decided.below)))
             }
         };
         self.pieces.push((want, from));

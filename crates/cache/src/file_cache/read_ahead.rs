@@ -74,11 +74,6 @@ impl ReadAhead {
         (limit / 2).saturating_sub(OWN).clamp(limit / 4, limit / 8 * 3).min(BUDGET)
     }
 
-    /// Resident bytes between missing ones that a read passes over, since another read would take longer.
-    pub fn gap(&self) -> u64 {
-        self.pace.worth() / 2 / OF_FILE as u64
-    }
-
     /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and
     /// finds it missing.
     pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, found: Found) {
@@ -106,7 +101,7 @@ impl ReadAhead {
             stream.end_at(size);
         }
         let ahead = ahead.start..ahead.end.min(size);
-        let runs = state.missing(access.file, &ahead, ahead.start, size, self.gap());
+        let runs = state.missing(access.file, &ahead, ahead.start, size);
         // A disk does one thing after the other, and a thread that does it, too.
         let together = if access.source.reads_at_once() > 1 { 1 } else { runs.len().max(1) };
         let mut runs = runs.into_iter().peekable();
@@ -128,7 +123,7 @@ impl ReadAhead {
         let bytes: u64 = blocks.iter().map(|block| u64::from(block.bytes)).sum();
         let left = (most / bytes.max(1)).saturating_sub(stream.leaps().saturating_sub(places.len() as u64));
         for (place, range) in (0..).zip(places).filter(|(_, range)| range.start < size) {
-            let runs = state.missing(access.file, &(range.start..range.end.min(size)), 0, size, 0);
+            let runs = state.missing(access.file, &(range.start..range.end.min(size)), 0, size);
             let begun = || runs.is_empty() || self.begin(state, access.file, access.source, runs, false);
             if place >= left || !begun() {
                 return stream.give_back(places.len() as u64 - place);
@@ -141,7 +136,7 @@ impl ReadAhead {
     pub fn expect(&self, state: &mut State, file: FileNumber, source: &Arc<dyn Source>) -> bool {
         let size = state.files[file as usize].size().min(self.budget() / 8);
         state.decider.expect(file, size);
-        let runs = state.missing(file, &(0..size), 0, size, self.gap());
+        let runs = state.missing(file, &(0..size), 0, size);
         let has_room = runs.is_empty() || self.begin(state, file, source, runs, false);
         self.trim(state);
         has_room
@@ -206,7 +201,7 @@ impl ReadAhead {
                 let runs = runs.entry(file).or_default();
                 // It may have left meanwhile, and be wanted once more.
                 if find_block(runs, &entry.block).is_none() {
-                    add_block(runs, &entry.block, size, below, 0);
+                    add_block(runs, &entry.block, size, below);
                 }
             }
         }
@@ -250,14 +245,14 @@ impl ReadAhead {
 impl State {
     /// Runs of what is neither resident nor being read of a part of a file of `size` bytes, in blocks that begin at
     /// `from` or later.
-    fn missing(&self, file: FileNumber, range: &Range<u64>, from: u64, size: u64, gap: u64) -> Vec<Run> {
+    fn missing(&self, file: FileNumber, range: &Range<u64>, from: u64, size: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         for block in self.decider.ahead(file, range) {
             let index = &self.decider.frames().index;
             let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
             if block.start >= from && !resident && self.transfers.find(file, block.address).is_none() {
                 let below = self.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&block));
-                add_block(&mut runs, &block, size, below, gap);
+                add_block(&mut runs, &block, size, below);
             }
         }
         runs

@@ -47,15 +47,13 @@ pub(crate) fn find_block(runs: &[Run], block: &Block) -> Option<usize> {
 }
 
 /// Adds a block that is in none of the runs to the last one if it follows it, or begins a new one; returns its number.
-/// Bytes beyond the end of the file are not read. Blocks in the tier are read from there. A block follows a run of the
-/// source over at most `gap` resident bytes, which are read and not used.
-pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Option<Lease>, gap: u64) -> usize {
+/// Bytes beyond the end of the file are not read. Blocks in the tier are read from there.
+pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Option<Lease>) -> usize {
     let end = block.range().end.min(size);
     let below = below.filter(|lease| block.start + u64::from(lease.length) == end);
-    let gap = if below.is_none() { gap } else { 0 };
     match runs.last_mut() {
         Some(run)
-            if (run.range.end..=run.range.end + gap).contains(&block.start)
+            if run.range.end == block.start
                 && end - run.range.start <= PART
                 && run.below.is_empty() == below.is_none() =>
         {
@@ -178,30 +176,5 @@ impl State {
             frames.fill(slot, transfer.range.start, bytes);
         }
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The runs of the missing blocks with these numbers, of 4 KiB each.
-    fn runs(numbers: &[u64], gap: u64) -> Vec<(Range<u64>, usize)> {
-        let mut runs = Vec::new();
-        for &number in numbers {
-            let block = Block { address: number, file: Some(0), start: number * 4096, bytes: 4096, pool: Some(0) };
-            add_block(&mut runs, &block, u64::MAX, None, gap);
-        }
-        runs.into_iter().map(|run| (run.range.start / 4096..run.range.end / 4096, run.blocks.len())).collect()
-    }
-
-    #[test]
-    fn a_run_passes_over_resident_blocks_up_to_the_gap() {
-        assert_eq!(runs(&[0, 1, 3, 5, 8], 0), [(0..2, 2), (3..4, 1), (5..6, 1), (8..9, 1)]);
-        assert_eq!(runs(&[0, 1, 3, 5, 8], 4096), [(0..6, 4), (8..9, 1)]);
-        assert_eq!(runs(&[0, 1, 3, 5, 8], 8191), [(0..6, 4), (8..9, 1)]);
-        assert_eq!(runs(&[0, 1, 3, 5, 8], 8192), [(0..9, 5)]);
-        assert_eq!(runs(&[4, 2], 8192), [(4..5, 1), (2..3, 1)], "blocks before a run are another one");
-        assert_eq!(runs(&[0, 255, 256], 1 << 20), [(0..256, 2), (256..257, 1)], "no run is longer than a part");
     }
 }
