@@ -18,31 +18,13 @@ import os
 import random
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from served import Served
+
 BYTES = 64 << 10
-
-
-class Served:
-    """A process that serves a directory of a folder, until it is unmounted."""
-
-    def __init__(self, command, at):
-        self.at = at
-        at.mkdir()
-        self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
-        while not os.path.ismount(at):
-            if self.process.poll() is not None:
-                sys.exit(self.process.stderr.read())
-            time.sleep(0.01)
-
-    def end(self):
-        while subprocess.run(["umount", str(self.at)], capture_output=True).returncode:
-            time.sleep(0.05)
-        self.process.communicate()
-        self.at.rmdir()
 
 
 def name(file):

@@ -22,6 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from served import Served
+
 FILES = 200
 
 
@@ -34,25 +36,6 @@ def jobs(at):
         "stat": ["find", str(at), "-size", "+1G"],
         "missing": [sys.executable, "-c", look, *missing],
     }
-
-
-class Served:
-    """A process that serves a directory of a folder, until it is unmounted."""
-
-    def __init__(self, command, at):
-        self.at = at
-        at.mkdir()
-        self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
-        while not os.path.ismount(at):
-            if self.process.poll() is not None:
-                sys.exit(self.process.stderr.read())
-            time.sleep(0.01)
-
-    def end(self):
-        while subprocess.run(["umount", str(self.at)], capture_output=True).returncode:
-            time.sleep(0.05)
-        self.process.communicate()
-        self.at.rmdir()
 
 
 def calls(source):

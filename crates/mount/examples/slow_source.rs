@@ -1,5 +1,5 @@
 //! A directory of small files in memory, as if it lay on a store that is far away: each call takes a stated time. For
-//! `benches/metadata.py`.
+//! `benches/metadata.py` and `benches/epochs.py`.
 //!
 //! `slow_source MOUNTPOINT FILES BYTES MILLISECONDS` serves `FILES` files of `BYTES` bytes in 8 directories until it is
 //! unmounted. The file `calls` says how many calls of each kind there were, and takes no time.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::Slot;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::source::files::FileNumber;
 
@@ -67,7 +67,7 @@ pub struct Upcoming {
 }
 
 /// What became of an announced order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct OrderProgress {
     /// Uses in the order.
     pub uses: u32,

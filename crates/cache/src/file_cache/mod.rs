@@ -230,9 +230,9 @@ impl FileCache {
         Ok(!std::mem::take(&mut state.files[file as usize].changed_unseen) && is_same)
     }
 
-    /// Reads all of a file ahead that is likely to be opened soon. Cached data of another version is dropped. A scheme
-    /// that cuts files by their class learns the class at the first read, so such files are not read ahead. False if
-    /// the budget does not allow it.
+    /// Reads a file ahead that is likely to be opened soon; of a large one the start. Cached data of another version
+    /// is dropped. A scheme that cuts files by their class learns the class at the first read, so such files are not
+    /// read ahead. False if the budget does not allow it.
     pub fn expect(&self, file: FileNumber, source: &Arc<dyn Source>) -> io::Result<bool> {
         let stamp = source.stamp()?;
         let mut state = self.shared.lock();

@@ -9,9 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use hotset_cache::OrderProgress;
 use hotset_core::policy::Explained;
 use hotset_core::words::reason;
-use hotset_serve::control::{self, Changed, Expected, Wish};
+use hotset_serve::control::{self, Changed, Wish};
 use serde::de::DeserializeOwned;
 use tempfile::NamedTempFile;
 
@@ -112,9 +113,9 @@ impl Ctl {
 /// Announces the order of a list, or ends the announced order.
 fn expect(mountpoint: &Path, list: Option<&Path>) -> Result<(), Failure> {
     let Some(list) = list else {
-        let Expected { opens, files } = answer(mountpoint, &Wish::Expect(None))?;
-        let (opens, files) = (human::count(opens), human::count(files));
-        return Ok(writeln!(stdout(), "the order ends: {opens} announced opens came, and {files} others")?);
+        let OrderProgress { opened, others, .. } = answer(mountpoint, &Wish::Expect(None))?;
+        let (opened, others) = (human::count(opened), human::count(others));
+        return Ok(writeln!(stdout(), "the order ends: {opened} announced opens came, and {others} others")?);
     };
     let cannot = |error| Failure::Work(format!("{}: {}", list.display(), reason(&error)));
     let mut copy = None;
@@ -131,8 +132,8 @@ fn expect(mountpoint: &Path, list: Option<&Path>) -> Result<(), Failure> {
         }
     };
     check_exist(mountpoint, &place, list)?;
-    let Expected { opens, files } = answer(mountpoint, &Wish::Expect(Some(place)))?;
-    writeln!(stdout(), "{} opens of {} files expected", human::count(opens), human::count(files))?;
+    let OrderProgress { uses, files, .. } = answer(mountpoint, &Wish::Expect(Some(place)))?;
+    writeln!(stdout(), "{} opens of {} files expected", human::count(uses.into()), human::count(files.into()))?;
     Ok(())
 }
 

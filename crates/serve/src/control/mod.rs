@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hotset_cache::OrderProgress;
 use hotset_core::words::reason;
 use hotset_mount::{Device, mount_line, mountpoint};
 use hotset_steer::Hierarchy;
@@ -40,7 +41,7 @@ pub trait Subject: Send + Sync {
     /// Changes settings, given by key and value, all of them or none.
     fn set(&self, settings: &[(String, String)]) -> Result<Changed, String>;
     /// Announces the order in which files will be opened: a list of paths, one a line. `None` ends the order.
-    fn expect(&self, list: Option<&Path>) -> Result<Expected, String>;
+    fn expect(&self, list: Option<&Path>) -> Result<OrderProgress, String>;
 }
 
 /// Settings of a mount before and after a change.
@@ -52,15 +53,6 @@ pub struct Changed {
     pub memory_bytes: [u64; 2],
     /// False if the policy after the change starts without tables, curves, ghosts and recency.
     pub keeps_learnt: bool,
-}
-
-/// An announced order.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Expected {
-    /// Opens that it announces. Of an order that ended: those that came.
-    pub opens: u64,
-    /// Different files. Of an order that ended: opens of other files, and additional ones.
-    pub files: u64,
 }
 
 /// The answer with this value.

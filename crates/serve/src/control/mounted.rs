@@ -5,14 +5,14 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use hotset_cache::{FileCache, Learnt, Status};
+use hotset_cache::{FileCache, Learnt, OrderProgress, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_core::spec::Value as Size;
 use hotset_core::words::reason;
 use hotset_store::{Hedged, Moved, Store};
 use serde_json::{Value, json};
 
-use super::{Changed, Expected, Subject, metrics, told};
+use super::{Changed, Subject, metrics, told};
 
 /// A cache, and the object store behind it, if the source is one.
 struct Mount {
@@ -63,15 +63,11 @@ impl Subject for Mount {
         set(&self.cache, settings)
     }
 
-    fn expect(&self, list: Option<&Path>) -> Result<Expected, String> {
-        let Some(list) = list else {
-            let left = self.cache.end_order().unwrap_or_default();
-            return Ok(Expected { opens: left.opened, files: left.others });
-        };
+    fn expect(&self, list: Option<&Path>) -> Result<OrderProgress, String> {
+        let Some(list) = list else { return Ok(self.cache.end_order().unwrap_or_default()) };
         let order = self.order(list)?;
         self.cache.announce(order).map_err(|error| error.to_string())?;
-        let progress = Status::of(&self.cache).order.unwrap_or_default();
-        Ok(Expected { opens: progress.uses.into(), files: progress.files.into() })
+        Ok(Status::of(&self.cache).order.unwrap_or_default())
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hotset_cache::OrderProgress;
 use hotset_core::policy::PolicySpec;
 use hotset_feed::{Feed, FeedOptions, Kind, available};
 use hotset_mount::AppBy;
@@ -18,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::control::metrics::{estimates, line, metric};
-use crate::control::{Changed, Expected, Socket, Subject, told};
+use crate::control::{Changed, Socket, Subject, told};
 
 pub use mount::{MountFiles, PrepareError, Prepared, Steering};
 
@@ -140,7 +141,7 @@ impl Subject for Steered {
         Err(format!("settings cannot be changed while steering runs: {}", self.anew))
     }
 
-    fn expect(&self, _list: Option<&Path>) -> Result<Expected, String> {
+    fn expect(&self, _list: Option<&Path>) -> Result<OrderProgress, String> {
         Err("an order is followed only by a mount with a cache of its own; mount in another mode".to_owned())
     }
 }
