@@ -59,19 +59,19 @@ impl<K, V, P: Engine> Shard<K, V, P> {
         Some(state)
     }
 
-    /// Runs a closure of the caller under the lock, and then `change`. Without the change, returns `None` if the
-    /// closure called this shard, or if such a closure makes this call.
-    pub fn run<T, R>(
+    /// Runs a closure of the caller under the lock, and returns the lock, still held, with the closure's answer. There
+    /// is no answer if the closure called this shard, and nothing at all if such a closure makes this call.
+    pub fn run<T>(
         &self,
         closure: impl FnOnce(&State<K, V, P>) -> T,
-        change: impl FnOnce(&mut State<K, V, P>, T) -> R,
-    ) -> Option<R> {
-        let mut state = self.write()?;
+    ) -> Option<(Exclusive<'_, State<K, V, P>>, Option<T>)> {
+        let state = self.write()?;
         *sync::lock(&self.runner) = Some(thread::current().id());
         let running = Running(self);
         let done = closure(&state);
         drop(running);
-        (!self.was_refused.swap(false, Ordering::Relaxed)).then(|| change(&mut state, done))
+        let was_refused = self.was_refused.swap(false, Ordering::Relaxed);
+        Some((state, (!was_refused).then_some(done)))
     }
 
     /// True if this thread runs a closure under the lock.

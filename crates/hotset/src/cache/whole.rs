@@ -29,7 +29,11 @@ impl<K: Hash + Eq, V, P: Engine> Cache<K, V, P> {
     /// Calls `visit` for each key and value that is resident. `visit` runs under the lock of a shard and must not use
     /// the cache: calls that would deadlock do nothing, and make this call fail in the end.
     pub fn for_each(&self, mut visit: impl FnMut(&K, &V)) -> Result<(), SetupError> {
-        let each = |shard: &Shard<K, V, P>| shard.run(|state| self.each(state, &mut visit), |_, ()| ());
+        let each = |shard: &Shard<K, V, P>| {
+            let (state, done) = shard.run(|state| self.each(state, &mut visit))?;
+            self.inner.release(state);
+            done
+        };
         self.inner.shards.iter().try_for_each(each).ok_or(SetupError::Reentrant)
     }
 
@@ -54,13 +58,16 @@ impl<K: Hash + Eq, V, P: Engine> Cache<K, V, P> {
                 let chosen = state.host.entries.iter().filter(|(_, (key, value))| is_invalid(key, value));
                 chosen.map(|(slot, _)| slot).collect::<Vec<_>>()
             };
-            let done = shard.run(choose, |state, chosen| {
-                state.loads.detach_all();
-                chosen.iter().for_each(|&slot| state.take(slot, Reason::Invalidated));
-                chosen.len()
+            let done = shard.run(choose).and_then(|(mut state, chosen)| {
+                let number = chosen.map(|chosen| {
+                    state.loads.detach_all();
+                    chosen.iter().for_each(|&slot| state.take(slot, Reason::Invalidated));
+                    chosen.len()
+                });
+                self.inner.release(state);
+                number
             });
             all = all.zip(done).map(|(all, one)| all + one);
-            self.settle(shard);
         }
         all.ok_or(SetupError::Reentrant)
     }
@@ -92,13 +99,6 @@ impl<K: Hash + Eq, V, P: Engine> Cache<K, V, P> {
             self.inner.release(state);
         }
         removed
-    }
-
-    /// Hands over what has left a shard.
-    fn settle(&self, shard: &Shard<K, V, P>) {
-        if let Some(state) = shard.write() {
-            self.inner.release(state);
-        }
     }
 
     /// Changes the capacity, in values or in their total weight. Values that no longer fit are evicted in the policy's
@@ -195,6 +195,7 @@ impl<K: Hash + Eq, V, P: Engine> Cache<K, V, P> {
         for shard in &self.inner.shards {
             if let Some(mut state) = shard.write() {
                 state.validate(|key| self.inner.hash(key));
+                self.inner.release(state);
             }
         }
     }
