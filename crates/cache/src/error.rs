@@ -12,28 +12,6 @@ pub enum CacheError {
     /// The policy cannot run on requests as they come.
     #[error(transparent)]
     Policy(#[from] Refusal),
-    /// The policy distinguishes kinds of files, and there are no files.
-    #[error("{policy} treats kinds of files apart, which objects do not have: choose another policy")]
-    Kinds {
-        /// The spec.
-        policy: String,
-    },
-    /// So many values cannot be kept.
-    #[error("a cache of {0} values is not possible: expected 1 to 2147483648")]
-    Values(u64),
-    /// So many keys cannot be ordered.
-    #[error("{policy} would know up to {keys} keys at once, of which it can order {most}: expected fewer values")]
-    Keys {
-        /// The spec.
-        policy: String,
-        /// The keys, those of values that have left included.
-        keys: u64,
-        /// As many as there may be.
-        most: u64,
-    },
-    /// The policy does not support this capacity.
-    #[error("{0} is not possible after the capacity that the cache was built with: build another")]
-    Weight(u64),
     /// Blocks of this size cannot be kept in frames.
     #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
     Block(u64),

@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("cache", &["core", "trace"]),
     ("hotset", &["core", "trace"]),
     ("store", &[]),
-    ("mount", &["core", "cache", "store"]),
+    ("mount", &["core", "cache", "hotset", "store"]),
     ("feed", &[]),
     ("pager", &["core"]),
     ("preload", &["pager"]),
@@ -102,7 +102,8 @@ mod tests {
         assert_eq!(found("cache", "fuser.workspace = true\nhotset-mount.workspace = true"), 2);
         assert_eq!(found("mount", "fuser.workspace = true\nhotset-cache.workspace = true"), 0);
         assert_eq!(found("hotset", "hotset-core.workspace = true\nhotset-cache.workspace = true"), 1);
-        assert_eq!(found("mount", "hotset.workspace = true"), 1);
+        assert_eq!(found("mount", "hotset.workspace = true"), 0);
+        assert_eq!(found("cache", "hotset.workspace = true"), 1);
         assert_eq!(found("attic", ""), 1);
     }
 

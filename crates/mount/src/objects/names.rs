@@ -17,7 +17,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hotset_cache::{About, Cache};
+use hotset::Cache;
+use hotset_cache::About;
 use hotset_store::{Object, StoreError};
 
 use super::Objects;
@@ -161,13 +162,13 @@ impl Names {
 
     /// The listing of a directory, if it is not older than `age`.
     pub fn listed(&self, path: &str, age: Duration) -> Option<Arc<Listing>> {
-        self.lock().listings.get(path).filter(|listing| listing.asked().elapsed() < age).cloned()
+        self.lock().listings.get(path).filter(|listing| listing.asked().elapsed() < age)
     }
 
     /// A listing is complete.
     pub fn learn(&self, path: &str, listing: &Arc<Listing>) {
-        let mut kept = self.lock();
-        if kept.changed.get(path).is_none_or(|&changed| changed < listing.asked()) {
+        let kept = self.lock();
+        if kept.changed.get(path).is_none_or(|changed| changed < listing.asked()) {
             kept.listings.insert(path.to_owned(), listing.clone());
         }
     }
@@ -210,9 +211,9 @@ impl Names {
     /// A directory was made that is in this mount only. Where the store was asked for that name lately, not longer ago
     /// than `age`, nothing is in it.
     pub fn make(&self, path: &str, age: Duration) {
-        let mut kept = self.lock();
+        let kept = self.lock();
         kept.made.insert(path.to_owned(), ());
-        let asked = kept.missing.get(path).copied().filter(|asked| asked.elapsed() < age);
+        let asked = kept.missing.get(path).filter(|asked| asked.elapsed() < age);
         asked.into_iter().for_each(|asked| _ = kept.listings.insert(path.to_owned(), Arc::new(Listing::new(asked))));
     }
 
@@ -220,14 +221,14 @@ impl Names {
     fn known(&self, path: &str, age: Duration) -> Option<(Known, Instant)> {
         let listed = self.listed(parent_of(path), age);
         // A name changed in it since has the time of that change.
-        let changed = listed.as_ref().and_then(|_| self.lock().changed.get(path).copied());
+        let changed = listed.as_ref().and_then(|_| self.lock().changed.get(path));
         let asked = |listing: &Listing| changed.map_or(listing.asked(), |changed| changed.max(listing.asked()));
         match listed.map(|listing| (listing.find(name_of(path)).cloned(), asked(&listing))) {
             Some((None, _)) if !self.believes_nothing_in(parent_of(path)) => None,
             Some(found) => Some(found),
             None if !self.believes_nothing => None,
             None => {
-                let asked = *self.lock().missing.get(path).filter(|asked| asked.elapsed() < age)?;
+                let asked = self.lock().missing.get(path).filter(|asked| asked.elapsed() < age)?;
                 Some((None, asked))
             }
         }
@@ -241,8 +242,8 @@ impl Names {
     /// True if who looks for a name in a directory should rather ask for all of it: more are looked for that are not
     /// there, as by who makes them.
     fn is_worth_listing(&self, directory: &str, age: Duration) -> bool {
-        let mut kept = self.lock();
-        let within = |since: Option<&Instant>, age| since.is_some_and(|since| since.elapsed() < age);
+        let kept = self.lock();
+        let within = |since: Option<Instant>, age| since.is_some_and(|since| since.elapsed() < age);
         if age.is_zero() || within(kept.long.get(directory), LONG) {
             return false;
         }
@@ -251,13 +252,13 @@ impl Names {
 
     /// A name has changed since the store was asked.
     pub fn has_changed(&self, path: &str, asked: Instant) -> bool {
-        self.lock().changed.get(path).is_some_and(|&changed| changed > asked)
+        self.lock().changed.get(path).is_some_and(|changed| changed > asked)
     }
 
     fn learn_missing(&self, path: &str, asked: Instant) {
-        let mut kept = self.lock();
+        let kept = self.lock();
         kept.lacking.insert(parent_of(path).to_owned(), asked);
-        if kept.changed.get(parent_of(path)).is_none_or(|&changed| changed < asked) {
+        if kept.changed.get(parent_of(path)).is_none_or(|changed| changed < asked) {
             kept.missing.insert(path.to_owned(), asked);
         }
     }

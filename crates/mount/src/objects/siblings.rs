@@ -11,7 +11,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hotset_cache::{Cache, FileCache, Upcoming};
+use hotset::Cache;
+use hotset_cache::{FileCache, Upcoming};
 use rustix::io::Errno;
 
 use super::Objects;
@@ -79,8 +80,8 @@ impl Default for Siblings {
 
 impl Siblings {
     fn follow(&self, directory: &str, place: usize, most: usize) -> Range<usize> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = known.get(directory).copied();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.get(directory);
         let mut row = before.unwrap_or_else(|| Row::new(place));
         let ahead = row.follow(place, most);
         known.insert(directory.to_owned(), row);
@@ -89,8 +90,8 @@ impl Siblings {
 
     /// Nothing could be read from `place` on.
     fn stop_at(&self, directory: &str, place: usize) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = known.get(directory).copied();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.get(directory);
         before.into_iter().for_each(|row| {
             known.insert(directory.to_owned(), Row { ahead: row.ahead.min(place), ..row });
         });

@@ -7,9 +7,10 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hotset::Cache;
 use hotset_cache::source::Source;
 use hotset_cache::workers::FailureDomain;
-use hotset_cache::{Access, Cache, FileNumber, Stream};
+use hotset_cache::{Access, FileNumber, Stream};
 use rustc_hash::FxHashMap;
 
 /// The data of an open file: what reads need, and all that they need.
@@ -102,16 +103,17 @@ impl<T> Handles<T> {
 
 /// The policy of caches ordered by use.
 const ORDER: &str = "lru";
+const BUILDS: &str = "a policy that runs on values";
 
 /// A cache of at most this many entries that evicts the least recently used. Missing entries take no memory.
-pub(crate) fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
-    recent_by_weight(most, |_, _| 1)
+pub(crate) fn recent<K: Eq + Hash, V: Clone>(most: u64) -> Cache<K, V> {
+    Cache::builder(ORDER).capacity(most).shards(1).build().expect(BUILDS)
 }
 
 /// The same of things that weigh so much.
-pub(crate) fn recent_by_weight<K: Eq + Hash, V>(
+pub(crate) fn recent_by_weight<K: Eq + Hash, V: Clone>(
     most: u64,
-    weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
+    weigh: impl Fn(&K, &V) -> u64 + Send + Sync + 'static,
 ) -> Cache<K, V> {
-    Cache::with_weights(ORDER, most, weigh).expect("a policy that runs on values")
+    Cache::builder(ORDER).capacity(most).weigher(weigh).shards(1).build().expect(BUILDS)
 }

@@ -17,9 +17,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use hotset::Cache;
 use hotset_cache::source::{Source, Stamp};
 use hotset_cache::workers::Workers;
-use hotset_cache::{About, Cache, FileCache, FileNumber, MetadataCounts};
+use hotset_cache::{About, FileCache, FileNumber, MetadataCounts};
 use rustix::fs::Stat;
 use rustix::process::{Resource, getrlimit};
 
@@ -39,9 +40,9 @@ pub(crate) struct Metadata {
     cache: Option<Arc<FileCache>>,
     changes: Changes,
     /// Files with something that is kept open.
-    opens: Mutex<Cache<u64, KeptOpen>>,
+    opens: Mutex<Cache<u64, Arc<KeptOpen>>>,
     /// Names in directories, by the directory's number: the number of the file that each refers to.
-    names: Mutex<Cache<(u64, OsString), Named>>,
+    names: Cache<(u64, OsString), Named>,
     /// Nodes whose inodes the scheme holds.
     inodes: Mutex<HashMap<FileNumber, Weak<Node>>>,
     workers: Weak<Workers>,
@@ -84,7 +85,7 @@ impl Metadata {
             cache,
             changes: Changes::default(),
             opens: Mutex::new(recent(share(getrlimit(Resource::Nofile).current))),
-            names: Mutex::new(recent(NAMES)),
+            names: recent(NAMES),
             inodes: Mutex::default(),
             workers: Arc::downgrade(workers),
         }
@@ -177,14 +178,14 @@ impl Metadata {
     pub fn named(&self, parent: &Node, name: &OsStr) -> Option<u64> {
         let age = self.age().filter(|_| self.is_by_scheme())?;
         let key = (parent.number, name.to_owned());
-        let Named { number, asked } = *lock(&self.names).get(&key)?;
+        let Named { number, asked } = self.names.get(&key)?;
         (asked.at.elapsed() < age && parent.known.is_as(&asked)).then_some(number)
     }
 
     /// Stores the file that a name refers to.
     pub fn learn_name(&self, parent: &Node, name: &OsStr, number: u64, asked: &Asked) {
         if self.is_by_scheme() {
-            lock(&self.names).insert((parent.number, name.to_owned()), Named { number, asked: *asked });
+            self.names.insert((parent.number, name.to_owned()), Named { number, asked: *asked });
         }
     }
 
@@ -263,10 +264,10 @@ impl Metadata {
         let Some((cache, _)) = self.believed() else { return };
         let closer = Closer { workers: self.workers.clone(), part: node.part() };
         if keep(closer, cache.metadata()) {
-            let mut opens = lock(&self.opens);
+            let opens = lock(&self.opens);
             let known = opens.get(&node.number).and_then(|kept| kept.0.upgrade());
             if !known.is_some_and(|known| Arc::ptr_eq(&known, node)) {
-                opens.insert(node.number, KeptOpen(Arc::downgrade(node)));
+                opens.insert(node.number, Arc::new(KeptOpen(Arc::downgrade(node))));
             }
         }
     }
