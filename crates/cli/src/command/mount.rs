@@ -63,8 +63,8 @@ pub(crate) struct Mount {
     #[arg(short, long, value_name = "SPEC", default_value = "auto", help_heading = "Cache")]
     policy: String,
     /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 128K for object
-    /// stores; 16K to 64K for network file systems and FUSE, by the time of a read, or less if the files are small;
-    /// 16K for --ssd]
+    /// stores; for network file systems and FUSE 128K if --memory holds all files, otherwise 16K to 64K by the time of
+    /// a read, or less if the files are small; 16K for --ssd]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
     block: Option<u64>,
     /// Storage model of the source, for policies that weigh misses by cost (auto): nvme, ssd, hdd, nfs, s3, disk,
@@ -172,10 +172,11 @@ impl Mount {
         }
         let chosen = self.block(&served);
         let block = chosen.block;
+        let model = self.model(&policy, &chosen, &served);
         self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
-            true => Some(Arc::new(self.cache(&policy, block)?)),
+            true => Some(Arc::new(self.cache(&policy, block, model.as_deref())?)),
             false => None,
         };
         let store = served.reach()?;
@@ -214,7 +215,7 @@ impl Mount {
             (Some(listening), Some(subject)) => control::serve_status(listening, subject).map(|()| None)?,
             (listening, _) => listening,
         };
-        self.tell_defaults(chosen, &served);
+        self.tell_defaults(chosen, model.filter(|_| self.store.is_none()), &served);
         let steering =
             steered.map(|prepared| steered::start(prepared, &mounted, mountpoint, &shown, listening)).transpose()?;
         serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
@@ -234,17 +235,32 @@ impl Mount {
         }
     }
 
+    /// The storage model of the source, given or measured, if the policy weighs misses by it.
+    fn model(&self, policy: &PolicySpec, chosen: &block::Chosen, served: &stores::Served) -> Option<String> {
+        let measured = || chosen.model(served.known(None)).filter(|_| policy.entry().info.needs.cost);
+        self.store.clone().or_else(measured)
+    }
+
     /// Prints the settings that follow from the source, and what a mount costs where the source is as fast.
-    fn tell_defaults(&self, chosen: block::Chosen, served: &stores::Served) {
+    fn tell_defaults(&self, chosen: block::Chosen, model: Option<String>, served: &stores::Served) {
         if let Some(why) = chosen.why {
             let size = human::bytes(chosen.block);
             note(format_args!("block size {size}, because {why}; --block sets another"));
         }
-        if let Some(latency) = chosen.latency.filter(|&latency| latency >= SLOW && self.staleness == Staleness::Open) {
-            let latency = human::latency(latency.as_secs_f64());
+        if let Some(model) = model {
             note(format_args!(
-                "each open of a file asks this source several times, and a call takes about {latency}; `--staleness 10s` answers \
-                 opens and attributes from memory, up to ten seconds old"
+                "{} weighs misses by the time of this source, measured as {model}; --store sets another",
+                self.policy
+            ));
+        }
+        let slow = chosen.pace.map(|pace| pace.latency).filter(|&latency| latency >= SLOW);
+        let slow = slow.map(|latency| format!("a call takes about {}", human::latency(latency.as_secs_f64())));
+        let small = chosen.mean.filter(|&mean| mean <= SMALL);
+        let small = small.map(|mean| format!("the files here have only {} on average", human::bytes(mean)));
+        if let Some(why) = slow.or(small).filter(|_| self.staleness == Staleness::Open) {
+            note(format_args!(
+                "each open of a file asks this source several times, and {why}; `--staleness 10s` answers opens and \
+                 attributes from memory, up to ten seconds old"
             ));
         }
         let is_local = !served.known(None).is_remote && !self.ssd.is_asked_for();
@@ -297,9 +313,9 @@ impl Mount {
         steered::prepare(policy, self.memory, block, mountpoint, rules, self.app_by.into()).map(Some)
     }
 
-    fn cache(&self, policy: &PolicySpec, block: u64) -> Result<FileCache, Failure> {
+    fn cache(&self, policy: &PolicySpec, block: u64, store: Option<&str>) -> Result<FileCache, Failure> {
         let rules = self.classes.as_deref().map(values::classes).transpose()?;
-        let store = values::storage("--store", self.store.as_deref())?;
+        let store = values::storage("--store", store)?;
         let settings = Settings { policy: policy.clone(), memory: self.memory, block, rules, seed: self.seed, store };
         // The scheme is checked before a recording replaces a file.
         let Some(path) = &self.record else { return Ok(FileCache::new(&settings, None)?) };
@@ -322,6 +338,9 @@ impl From<CacheError> for Failure {
 
 /// The time of a call from which on the cost of metadata is worth a remark.
 const SLOW: Duration = Duration::from_millis(1);
+
+/// The size of files up to which they are often opened only for one read.
+const SMALL: u64 = 32 << 10;
 
 fn parse_staleness(text: &str) -> Result<Staleness, String> {
     match (text, parse_time(text)) {

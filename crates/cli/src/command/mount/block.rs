@@ -38,6 +38,12 @@ const LEAST_BLOCKS: u64 = 64;
 /// Part of the memory that the tables of the tier may take.
 const TIER_SHARE: u64 = 16;
 
+/// Bytes a second of a source whose files are too short to tell.
+const UNMEASURED: u64 = 500 << 20;
+
+/// Reads that a source is taken to serve at once. Measuring that would take many reads.
+const AT_ONCE: u32 = 8;
+
 /// Files whose sizes are looked at, at most.
 const FILES: usize = 1000;
 
@@ -63,14 +69,24 @@ pub(super) struct Chosen {
     pub block: u64,
     /// The reason, if it is not the size for local directories.
     pub why: Option<String>,
-    /// The time of a small read of the source, if it was measured.
-    pub latency: Option<Duration>,
+    /// The times of reads of the source, if they were measured.
+    pub pace: Option<probe::Pace>,
+    /// Bytes of a file on average, of those that were looked at.
+    pub mean: Option<u64>,
 }
 
 impl Chosen {
     /// A size that follows from no measurement.
     pub fn fixed(block: u64) -> Chosen {
-        Chosen { block, why: None, latency: None }
+        Chosen { block, why: None, pace: None, mean: None }
+    }
+
+    /// The storage model of the source, as `--store` takes it, where a request takes a round trip.
+    pub fn model(&self, known: Known) -> Option<String> {
+        let pace = self.pace.filter(|_| known.is_remote)?;
+        let micros = pace.latency.as_micros().max(1);
+        let megabytes = (pace.bandwidth.unwrap_or(UNMEASURED) >> 20).max(1);
+        Some(format!("{micros}us,{megabytes}M,{AT_ONCE}"))
     }
 }
 
@@ -84,15 +100,18 @@ pub(super) fn choose(known: Known, memory: u64) -> Chosen {
     }
     // A tier keeps its blocks over restarts, so their size must not depend on the files or on what is measured.
     let files = known.directory.filter(|_| known.tier.is_none()).map(files).unwrap_or_default();
-    let sizes: Vec<u64> = files.iter().map(|(_, size)| *size).collect();
-    let latency = probe::latency(&files);
-    let (block, why) = by_sizes(known, latency, memory, &sizes);
-    Chosen { block, why, latency }
+    let pace = probe::pace(&files.seen);
+    let (block, why) = by_sizes(known, pace.map(|pace| pace.latency), memory, &files);
+    Chosen { block, why, pace, mean: mean(&files.sizes()) }
 }
 
-fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
+fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, files: &Files) -> (u64, Option<String>) {
+    let sizes = files.sizes();
+    if files.are_all && !sizes.is_empty() && memory / LARGEST >= LEAST_BLOCKS && wanted(LARGEST, &sizes) <= memory {
+        return (LARGEST, Some("--memory holds all files that are here now".to_owned()));
+    }
     let most = remote(latency);
-    let fitting = fitting(most, sizes);
+    let fitting = fitting(most, &sizes);
     let mut block = fitting;
     while block > LOCAL && memory / block < LEAST_BLOCKS {
         block /= 2;
@@ -106,8 +125,7 @@ fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, sizes: &[u64])
     let reason = if block > fitting {
         "smaller blocks of the SSD tier would need too much memory for its tables".to_owned()
     } else if block < most {
-        let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
-        format!("the files here have {} on average", human::bytes(mean))
+        format!("the files here have {} on average", human::bytes(mean(&sizes).unwrap_or(0)))
     } else if let Some(latency) = latency {
         format!("a read of this source takes {}", human::latency(latency.as_secs_f64()))
     } else if known.is_remote {
@@ -121,7 +139,7 @@ fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, sizes: &[u64])
 /// The largest block of at most `most` bytes that wastes at most a quarter of what the files need.
 fn fitting(most: u64, sizes: &[u64]) -> u64 {
     let bytes: u64 = sizes.iter().sum();
-    let wastes = |block: u64| sizes.iter().map(|size| size.next_multiple_of(block)).sum::<u64>() > bytes / 4 * 5;
+    let wastes = |block: u64| wanted(block, sizes) > bytes / 4 * 5;
     let mut block = most;
     while block > LOCAL && bytes > 0 && wastes(block) {
         block /= 2;
@@ -129,15 +147,45 @@ fn fitting(most: u64, sizes: &[u64]) -> u64 {
     block
 }
 
-/// Some files below a directory and their sizes. Unreadable ones do not count.
-fn files(directory: &Path) -> Vec<(PathBuf, u64)> {
+fn mean(sizes: &[u64]) -> Option<u64> {
+    sizes.iter().sum::<u64>().checked_div(sizes.len() as u64)
+}
+
+/// The memory that files of these sizes take in blocks of this size.
+fn wanted(block: u64, sizes: &[u64]) -> u64 {
+    sizes.iter().map(|size| size.next_multiple_of(block)).sum()
+}
+
+/// Files below a directory, and their sizes.
+#[derive(Debug, Default)]
+struct Files {
+    seen: Vec<(PathBuf, u64)>,
+    /// There are no others.
+    are_all: bool,
+}
+
+impl Files {
+    fn sizes(&self) -> Vec<u64> {
+        self.seen.iter().map(|(_, size)| *size).collect()
+    }
+}
+
+/// Looks at files below a directory. Those below an unreadable directory are others.
+fn files(directory: &Path) -> Files {
     let until = Instant::now() + TIME;
-    let files = WalkDir::new(directory).same_file_system(true).into_iter().take_while(|_| Instant::now() < until);
-    let known = files.filter_map(|entry| {
-        let (path, about) = (entry.as_ref().ok()?.path().to_owned(), entry.as_ref().ok()?.metadata().ok()?);
-        about.is_file().then_some((path, about.len()))
-    });
-    known.take(FILES).collect()
+    let mut files = Files { seen: Vec::new(), are_all: true };
+    for entry in WalkDir::new(directory).same_file_system(true) {
+        if files.seen.len() == FILES || Instant::now() >= until {
+            files.are_all = false;
+            break;
+        }
+        match entry.and_then(|entry| Ok((entry.metadata()?, entry.into_path()))) {
+            Ok((about, path)) if about.is_file() => files.seen.push((path, about.len())),
+            Ok(_) => {}
+            Err(_) => files.are_all = false,
+        }
+    }
+    files
 }
 
 #[cfg(test)]
@@ -146,13 +194,19 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    /// Files of these sizes, and others.
+    fn some(sizes: &[u64]) -> Files {
+        Files { seen: sizes.iter().map(|&size| (PathBuf::new(), size)).collect(), are_all: false }
+    }
+
     fn block(known: Known, memory: u64, sizes: &[u64]) -> (u64, String) {
         measured(known, None, memory, sizes)
     }
 
     /// The same, where a read takes so many microseconds.
     fn measured(known: Known, micros: impl Into<Option<u64>>, memory: u64, sizes: &[u64]) -> (u64, String) {
-        let (block, reason) = by_sizes(known, micros.into().map(Duration::from_micros), memory, sizes);
+        let latency = micros.into().map(Duration::from_micros);
+        let (block, reason) = by_sizes(known, latency, memory, &some(sizes));
         (block >> 10, reason.unwrap())
     }
 
@@ -176,8 +230,22 @@ mod tests {
         let chosen = |known| (choose(known, MIB).block, choose(known, MIB).why);
         assert_eq!(chosen(Known::default()), (4096, None));
         assert_eq!(chosen(Known { is_store: true, ..remote }), (128 << 10, None));
-        assert_eq!(by_sizes(remote, None, MIB / 4, &[MIB; 9]), (4096, None));
+        assert_eq!(by_sizes(remote, None, MIB / 4, &some(&[MIB; 9])), (4096, None));
         assert_eq!(block(remote, MIB / 2, &[MIB; 9]), (8, "--memory holds few blocks".to_owned()));
+    }
+
+    #[test]
+    fn files_that_all_fit_have_the_largest_blocks() {
+        let remote = Known { is_remote: true, ..Known::default() };
+        let all = |sizes| Files { are_all: true, ..some(sizes) };
+        let block = |memory, files: &Files| by_sizes(remote, None, memory, files).0 >> 10;
+        assert_eq!(block(16 * MIB, &all(&[MIB; 16])), 128);
+        assert_eq!(block(16 * MIB, &some(&[MIB; 16])), 16, "there may be others");
+        assert_eq!(block(16 * MIB, &all(&[MIB; 17])), 16);
+        assert_eq!(block(16 * MIB, &all(&[8192; 128])), 128, "small ones, which fit in such blocks");
+        assert_eq!(block(16 * MIB, &all(&[8192; 129])), 8);
+        assert_eq!(block(7 * MIB, &all(&[MIB])), 16, "few blocks");
+        assert_eq!(block(16 * MIB, &all(&[])), 16);
     }
 
     #[test]
@@ -194,12 +262,15 @@ mod tests {
         std::fs::create_dir(folder.path().join("in")).unwrap();
         std::fs::write(folder.path().join("in/a"), [0; 5000]).unwrap();
         std::fs::write(folder.path().join("b"), [0; 3]).unwrap();
-        let mut found: Vec<u64> = files(folder.path()).into_iter().map(|(_, size)| size).collect();
-        found.sort_unstable();
-        assert_eq!(found, [3, 5000]);
-        assert!(files(Path::new("/nowhere")).is_empty());
+        let found = files(folder.path());
+        let mut sizes: Vec<u64> = found.seen.into_iter().map(|(_, size)| size).collect();
+        sizes.sort_unstable();
+        assert_eq!((sizes, found.are_all), (vec![3, 5000], true));
+        let none = files(Path::new("/nowhere"));
+        assert_eq!((none.seen.len(), none.are_all), (0, false));
         let remote = Known { is_remote: true, directory: Some(folder.path()), ..Known::default() };
-        assert_eq!(choose(remote, 16 * MIB).block, 4 << 10);
+        assert_eq!(choose(remote, 16 * MIB).block, 128 << 10, "all fit");
+        assert_eq!(choose(remote, MIB).block, 4 << 10);
         let with_tier = Known { tier: Some(MIB), ..remote };
         assert_eq!(choose(with_tier, 16 * MIB).block, 16 << 10, "the next mount reads the tier, too");
     }

@@ -1,4 +1,4 @@
-//! The time of a small read of a source, measured before anything is served.
+//! The times of reads of a source, measured before anything is served.
 //!
 //! The pages are dropped from the page cache first, and nothing is read ahead, so that each read reaches the source.
 //! All takes [`TIME`] at most, and what is under way then.
@@ -12,21 +12,36 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
 
-/// Bytes of a read.
+/// Bytes of a small read.
 const BYTES: u64 = 4 << 10;
 
-/// Reads.
+/// Small reads.
 const READS: usize = 5;
+
+/// Bytes of the long read.
+const LONG: u64 = 256 << 10;
+
+/// Bytes a second that no source exceeds: what a read takes beyond the time of a small one may be nothing at all.
+const FASTEST: u64 = 10 << 30;
+
+/// The measured times of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pace {
+    /// The median time of a small read.
+    pub latency: Duration,
+    /// Bytes a second, by a long read; not known if no file is as long.
+    pub bandwidth: Option<u64>,
+}
 
 /// After this time nothing more is read.
 const TIME: Duration = Duration::from_millis(250);
 
-/// The median time of some reads of the largest of these files, which have these sizes. `None` if nothing can be read.
-pub(super) fn latency(files: &[(PathBuf, u64)]) -> Option<Duration> {
+/// Reads the largest of these files, which have these sizes. `None` if nothing can be read.
+pub(super) fn pace(files: &[(PathBuf, u64)]) -> Option<Pace> {
     let until = Instant::now() + TIME;
     let mut files: Vec<&(PathBuf, u64)> = files.iter().filter(|(_, size)| *size > 0).collect();
     files.sort_by_key(|(_, size)| Reverse(*size));
-    let mut times = Vec::new();
+    let (mut times, mut long) = (Vec::new(), None);
     'files: for (path, size) in files {
         // Nothing is waited for that has taken the place of a file.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -37,20 +52,28 @@ pub(super) fn latency(files: &[(PathBuf, u64)]) -> Option<Duration> {
                 break 'files;
             }
             let Ok(file) = &file else { break };
-            times.extend(time_of(file, size / places * place / BYTES * BYTES));
+            times.extend(time_of(file, size / places * place / BYTES * BYTES, BYTES));
+        }
+        if long.is_none() && *size >= LONG && Instant::now() < until {
+            long = file.ok().and_then(|file| time_of(&file, 0, LONG));
         }
     }
     times.sort_unstable();
-    times.get(times.len() / 2).copied()
+    let latency = times.get(times.len() / 2).copied()?;
+    let bandwidth = long.map(|long| {
+        let nanos = long.saturating_sub(latency).as_nanos().max(1);
+        u64::try_from(u128::from(LONG) * 1_000_000_000 / nanos).unwrap_or(FASTEST).clamp(1, FASTEST)
+    });
+    Some(Pace { latency, bandwidth })
 }
 
-/// The time of a read of the source at this offset.
-fn time_of(file: &File, offset: u64) -> Option<Duration> {
+/// The time of a read of so many bytes of the source at this offset.
+fn time_of(file: &File, offset: u64, bytes: u64) -> Option<Duration> {
     // Where these have no effect, the page cache of the source answers.
     let _ = fadvise(file, 0, None, Advice::Random);
-    let _ = fadvise(file, offset, NonZeroU64::new(BYTES), Advice::DontNeed);
+    let _ = fadvise(file, offset, NonZeroU64::new(bytes), Advice::DontNeed);
     let began = Instant::now();
-    let read = file.read_at(&mut [0; BYTES as usize], offset).ok()?;
+    let read = file.read_at(&mut vec![0; bytes as usize], offset).ok()?;
     (read > 0).then(|| began.elapsed())
 }
 
@@ -69,8 +92,11 @@ mod tests {
                 fs::write(&path, vec![7; size]).unwrap();
                 (path, size as u64)
             });
-            let time = latency(&files.collect::<Vec<_>>()).unwrap();
-            assert!(time > Duration::ZERO && time < TIME, "{time:?}");
+            let Pace { latency, bandwidth } = pace(&files.collect::<Vec<_>>()).unwrap();
+            assert!(latency > Duration::ZERO && latency < TIME, "{latency:?}");
+            let is_long = sizes.iter().any(|&size| size >= LONG as usize);
+            assert_eq!(bandwidth.is_some(), is_long);
+            assert!(bandwidth.is_none_or(|bandwidth| bandwidth > 1 << 20), "{bandwidth:?}");
         }
     }
 
@@ -81,7 +107,7 @@ mod tests {
         fs::write(&empty, "").unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
         let none = folder.path().join("none");
-        assert_eq!(latency(&[(empty, 0), (none, 9), (pipe, 9000)]), None);
-        assert_eq!(latency(&[]), None);
+        assert_eq!(pace(&[(empty, 0), (none, 9), (pipe, 9000)]), None);
+        assert_eq!(pace(&[]), None);
     }
 }
