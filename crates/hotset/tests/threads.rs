@@ -179,9 +179,9 @@ fn hits(policy: &str, keys: &[u32], threads: u64) -> Stats {
     cache.stats()
 }
 
-/// Four threads use one shard. Threads change the order of references that are close to each other. That alone moves
-/// the hits of SIEVE by up to 0.27 points of 41.5, with one thread. So the hits of four threads must be within 0.1
-/// points of what one thread has, with the order of the list or with another in which each four references rotate.
+/// Four threads use one shard. Threads change the order of references that are close to each other. With one thread,
+/// such changes move the hits of SIEVE by up to 0.27 points of 41.5. So the hits of four threads must be within 0.1
+/// points of those of one thread, with the order of the list or with another in which each four references rotate.
 #[test]
 fn hits_under_threads_are_those_of_one_thread() {
     let mut random = Rng::new(1);

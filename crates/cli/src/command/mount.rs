@@ -249,7 +249,7 @@ impl Mount {
         }
         if let Some(model) = model {
             note(format_args!(
-                "{} weighs misses by the time of this source, measured as {model}; --store sets another",
+                "{} weighs misses by the source as measured, {model}; --store sets another",
                 self.policy
             ));
         }
