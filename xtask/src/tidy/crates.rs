@@ -17,6 +17,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sim", &["core", "trace", "results"]),
     ("cache", &["core", "trace"]),
     ("hotset", &["core", "trace"]),
+    ("c", &["hotset"]),
     ("store", &[]),
     ("mount", &["core", "cache", "store"]),
     ("feed", &[]),
