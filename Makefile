@@ -108,11 +108,12 @@ header: target/tools/bin/cbindgen ## Write the header of the C library from its 
 # Where `make c` installs.
 PREFIX := /usr/local
 
-c: setup ## Install the C library, its header and manual below PREFIX (/usr/local)
-	cargo build $(LOCKED) --release --package hotset-c
+c: setup ## Install the C library, its header and manual below PREFIX (/usr/local), and the page cache of SQLite
+	cargo build $(LOCKED) --release --package hotset-c --package hotset-sqlite
 	install -D -m 644 target/release/libhotset_c.so $(DESTDIR)$(PREFIX)/lib/libhotset.so.0
 	ln -sf libhotset.so.0 $(DESTDIR)$(PREFIX)/lib/libhotset.so
 	install -D -m 644 target/release/libhotset_c.a $(DESTDIR)$(PREFIX)/lib/libhotset.a
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotset target/release/libhotset_sqlite.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include crates/c/include/hotset.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 crates/c/man/libhotset.3
 	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig

@@ -18,6 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("cache", &["core", "trace"]),
     ("hotset", &["core", "trace"]),
     ("c", &["hotset"]),
+    ("sqlite", &["core"]),
     ("store", &[]),
     ("mount", &["core", "cache", "store"]),
     ("feed", &[]),
