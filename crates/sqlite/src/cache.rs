@@ -140,6 +140,9 @@ impl PageCache {
         if let Some(policed) = &mut self.policed {
             policed.fit(pages, &mut self.frames);
         }
+        if self.is_too_much() {
+            self.shrink();
+        }
     }
 
     /// Returns the page with a number, pinned.
@@ -181,13 +184,12 @@ impl PageCache {
             self.spec = None;
         }
         let PageCache { frames, policed: Some(policed), .. } = self else { return };
-        policed.fit(self.capacity, frames);
         let fields = frames.page(page);
         fields.is_tracked = true;
         let slot = fields.slot;
         let is_kept = policed.refer(slot, number, frames);
         frames.set_orphan(page, !is_kept);
-        // The policy may have evicted a page in use.
+        // The policy may have evicted a page in use, and others may have left since.
         policed.fit(self.capacity, frames);
     }
 
@@ -195,11 +197,16 @@ impl PageCache {
     pub fn unpin(&mut self, page: PageAt, discard: bool) {
         self.frames.set_pinned(page, false);
         let leaves = self.may_evict && (self.policed.is_none() || self.frames.page(page).is_orphan);
-        if discard {
+        if discard || (!leaves && self.is_too_much()) {
             self.invalidate(page);
         } else if leaves {
             self.frames.free(page);
         }
+    }
+
+    /// True if the policy has more pages than the capacity, which may be less than any policy accepts.
+    fn is_too_much(&self) -> bool {
+        self.may_evict && self.frames.len - self.frames.orphans > self.capacity
     }
 
     /// Frees a page that the policy must forget.
