@@ -9,7 +9,7 @@ SMALL := --package hotset-cli --no-default-features
 # An uncommitted change to Cargo.lock is an error in CI.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist deb try-packages experiments book audit sbom bpf miri python wheels ray notebooks kernels servers
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist deb try-packages experiments book audit sbom bpf miri header c python wheels ray notebooks kernels servers
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -102,8 +102,26 @@ gen: setup ## Write docs/reference from the code
 book: target/tools/bin/mdbook ## Make the documents a site: target/book/index.html (fetches mdBook)
 	$< build
 
+header: target/tools/bin/cbindgen ## Write the header of the C library from its source (fetches cbindgen)
+	cd crates/c && ../../$< --quiet --config cbindgen.toml --output include/hotset.h .
+
+# Where `make c` installs.
+PREFIX := /usr/local
+
+c: setup ## Install the C library, its header and manual below PREFIX (/usr/local), and the page cache of SQLite
+	cargo build $(LOCKED) --release --package hotset-c --package hotset-sqlite
+	install -D -m 644 target/release/libhotset_c.so $(DESTDIR)$(PREFIX)/lib/libhotset.so.0
+	ln -sf libhotset.so.0 $(DESTDIR)$(PREFIX)/lib/libhotset.so
+	install -D -m 644 target/release/libhotset_c.a $(DESTDIR)$(PREFIX)/lib/libhotset.a
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/hotset target/release/libhotset_sqlite.so
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include crates/c/include/hotset.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man3 crates/c/man/libhotset.3
+	mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|'$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)'|' \
+		crates/c/hotset.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hotset.pc
+
 # Tools that only these targets need, with the versions that were tried.
-TOOLS := cargo-deb@3.8.0 cargo-deny@0.20.2 cargo-cyclonedx@0.5.9 mdbook@0.5.4
+TOOLS := cbindgen@0.29.2 cargo-deb@3.8.0 cargo-deny@0.20.2 cargo-cyclonedx@0.5.9 mdbook@0.5.4
 
 target/tools/bin/%: | setup
 	cargo install --locked --root target/tools $(filter $*@%,$(TOOLS))

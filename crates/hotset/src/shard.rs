@@ -61,10 +61,7 @@ impl<K, V, P: Engine> Shard<K, V, P> {
 
     /// Runs a closure of the caller under the lock, and returns the lock, still held, with the closure's answer. There
     /// is no answer if the closure called this shard, and nothing at all if such a closure makes this call.
-    pub fn run<T>(
-        &self,
-        closure: impl FnOnce(&State<K, V, P>) -> T,
-    ) -> Option<(Exclusive<'_, State<K, V, P>>, Option<T>)> {
+    pub fn run<T>(&self, closure: impl FnOnce(&State<K, V, P>) -> T) -> Option<Ran<'_, K, V, P, T>> {
         let state = self.write()?;
         *sync::lock(&self.runner) = Some(thread::current().id());
         let running = Running(self);
@@ -84,6 +81,9 @@ impl<K, V, P: Engine> Shard<K, V, P> {
         refuses
     }
 }
+
+/// The lock of a shard, and the answer of a closure that has run under it.
+type Ran<'a, K, V, P, T> = (Exclusive<'a, State<K, V, P>>, Option<T>);
 
 /// A closure of the caller runs under the lock, until this is dropped.
 struct Running<'a, K, V, P>(&'a Shard<K, V, P>);

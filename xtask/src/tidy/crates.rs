@@ -17,6 +17,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sim", &["core", "trace", "results"]),
     ("cache", &["core", "trace"]),
     ("hotset", &["core", "trace"]),
+    ("c", &["hotset"]),
+    ("sqlite", &["core"]),
     ("store", &[]),
     ("mount", &["core", "cache", "hotset", "store"]),
     ("feed", &[]),
