@@ -168,7 +168,8 @@ def settings(args):
     yield "default", []
     for policy in args.policies.split(","):
         for block in args.blocks.split(","):
-            yield f"{policy}, {block}", ["--policy", policy, "--block", block]
+            size = [] if block == "default" else ["--block", block]
+            yield f"{policy}, {block}", ["--policy", policy, *size]
 
 
 def main():
@@ -183,7 +184,7 @@ def main():
     parser.add_argument("--shares", default="0.5,1.5,4", help="size of the set, in multiples of the memory")
     parser.add_argument("--patterns", default="loop,scan,zipf,tree")
     parser.add_argument("--policies", default="auto,lru,clock-pro")
-    parser.add_argument("--blocks", default="4K,16K,128K")
+    parser.add_argument("--blocks", default="4K,16K,128K", help="sizes, or `default`")
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--reads", type=int, default=1500, help="reads of `zipf` and files of `tree`")
     args = parser.parse_args()

@@ -18,8 +18,11 @@ const BYTES: u64 = 4 << 10;
 /// Small reads.
 const READS: usize = 5;
 
-/// Bytes of the long read.
-const LONG: u64 = 256 << 10;
+/// Bytes of a long read: FUSE cuts longer ones into requests that wait for each other.
+const LONG: u64 = 128 << 10;
+
+/// Long reads.
+const LONG_READS: u64 = 3;
 
 /// Bytes a second that no source exceeds: what a read takes beyond the time of a small one may be nothing at all.
 const FASTEST: u64 = 10 << 30;
@@ -41,7 +44,7 @@ pub(super) fn pace(files: &[(PathBuf, u64)]) -> Option<Pace> {
     let until = Instant::now() + TIME;
     let mut files: Vec<&(PathBuf, u64)> = files.iter().filter(|(_, size)| *size > 0).collect();
     files.sort_by_key(|(_, size)| Reverse(*size));
-    let (mut times, mut long) = (Vec::new(), None);
+    let (mut times, mut long) = (Vec::new(), Vec::new());
     'files: for (path, size) in files {
         // Nothing is waited for that has taken the place of a file.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -54,14 +57,18 @@ pub(super) fn pace(files: &[(PathBuf, u64)]) -> Option<Pace> {
             let Ok(file) = &file else { break };
             times.extend(time_of(file, size / places * place / BYTES * BYTES, BYTES));
         }
-        if long.is_none() && *size >= LONG && Instant::now() < until {
-            long = file.ok().and_then(|file| time_of(&file, 0, LONG));
+        // The largest files are the first ones.
+        for place in 0..(size / LONG).min(LONG_READS) {
+            if let Some(file) = file.as_ref().ok().filter(|_| Instant::now() < until) {
+                long.extend(time_of(file, place * LONG, LONG));
+            }
         }
     }
     times.sort_unstable();
     let latency = times.get(times.len() / 2).copied()?;
-    let bandwidth = long.map(|long| {
-        let nanos = long.saturating_sub(latency).as_nanos().max(1);
+    // The shortest of either kind: what disturbs a read makes it longer.
+    let bandwidth = long.iter().min().zip(times.first()).map(|(long, small)| {
+        let nanos = long.saturating_sub(*small).as_nanos().max(1);
         u64::try_from(u128::from(LONG) * 1_000_000_000 / nanos).unwrap_or(FASTEST).clamp(1, FASTEST)
     });
     Some(Pace { latency, bandwidth })
