@@ -18,6 +18,8 @@ pub(crate) struct Leaving {
     ranges: Vec<Waiting>,
     /// Pages that were dirty when they were evicted.
     pub(crate) written: u64,
+    /// Pages that the kernel was asked to drop.
+    pub(crate) dropped: u64,
 }
 
 #[derive(Debug)]
@@ -78,6 +80,7 @@ impl Leaving {
             // Fails if a write of any page has failed. Then no page leaves.
             region.await_writes(first.start..first.start + 1)?;
         }
+        self.dropped += clean.iter().map(|range| range.len() as u64).sum::<u64>();
         clean.into_iter().try_for_each(|range| region.drop_clean(range)).map_err(|error| region.error(error))
     }
 

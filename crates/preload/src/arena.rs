@@ -140,6 +140,12 @@ pub(crate) fn allocate(bytes: usize, zeroed: bool) -> Option<*mut c_void> {
     loop {
         match shared.heap.allocate(bytes, zeroed) {
             Placed::At(page) => return Some(address(page)),
+            Placed::Old(page) => {
+                drop(shared);
+                // SAFETY: the new allocation has these bytes, and nothing else uses it yet.
+                unsafe { address(page).write_bytes(0, bytes) };
+                return Some(address(page));
+            }
             Placed::Full => return None,
             Placed::Needs(pages) => shared.needed = shared.needed.max(pages),
         }
