@@ -314,9 +314,11 @@ mod tests {
         heap.age();
         heap.give_freed(5..10);
         heap.age();
-        assert_eq!((heap.take_freed(3), heap.freed_pages()), (vec![], 10));
-        assert_eq!((heap.take_freed(2), heap.freed_pages()), (vec![0..5], 5));
-        assert_eq!((heap.take_freed(0), heap.freed_pages()), (vec![5..10], 0));
+        let mut taken =
+            |rounds| (heap.take_freed(rounds).into_iter().flatten().collect::<Vec<_>>(), heap.freed_pages());
+        assert_eq!(taken(3), (vec![], 10));
+        assert_eq!(taken(2), (vec![0, 1, 2, 3, 4], 5));
+        assert_eq!(taken(0), (vec![5, 6, 7, 8, 9], 0));
     }
 
     #[test]

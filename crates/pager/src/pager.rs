@@ -39,7 +39,7 @@ const CHECK: Duration = Duration::from_millis(200);
 const COUNT: Duration = Duration::from_millis(20);
 /// How often pages on their way out are looked at, unless there are many.
 const LEAVE: Duration = Duration::from_millis(2);
-/// The most often that the program is held back in one step.
+/// The most rounds of eviction in one step while the program is held back.
 const HOLDS: u32 = 4;
 /// Faults after which a scan is due, if the last one was long ago in comparison with its time.
 const FEW: u64 = 32;
@@ -177,7 +177,7 @@ pub struct Pager {
     unmapped: u64,
     checked: Instant,
     counted: Instant,
-    /// Faults, pages read ahead and pages dropped when the page cache was counted last.
+    /// Faults, pages read ahead and pages that had left when the page cache was counted last.
     then: [u64; 3],
     left: Instant,
     /// When the last scan ended, and how long it took.
@@ -235,6 +235,12 @@ impl Pager {
     /// Returns what was done so far.
     pub fn counts(&self) -> PagingCounts {
         PagingCounts { written: self.leaving.written, ..self.counts }
+    }
+
+    /// True if an eighth more was in memory than allowed when the page cache was counted last.
+    pub fn is_crowded(&self) -> bool {
+        let frames = u64::from(self.settings.frames);
+        self.counts.cached > frames + frames / 8
     }
 
     /// Reserves space for the first `pages` pages. The program may touch no others.
@@ -307,11 +313,11 @@ impl Pager {
         Ok(())
     }
 
-    /// Pages in the page cache: their last count, and what was added and dropped since.
+    /// Pages in the page cache: their last count, and what came and left since.
     fn cached_at_most(&self) -> u64 {
-        let [faults, ahead, dropped] = self.then;
+        let [faults, ahead, left] = self.then;
         let added = (sys::major_faults() - faults) + (self.counts.read_ahead - ahead);
-        (self.counts.cached + added).saturating_sub(self.leaving.dropped - dropped)
+        (self.counts.cached + added).saturating_sub(self.leaving.left - left)
     }
 
     fn read_ahead_and_scan(&mut self, owners: &dyn Owners) -> io::Result<()> {
@@ -360,7 +366,7 @@ impl Pager {
     fn all_cached(&mut self) -> io::Result<u64> {
         let cached = self.region.cached(0..self.pages.flags.len() as u32)?.pages;
         self.counted = Instant::now();
-        self.then = [sys::major_faults(), self.counts.read_ahead, self.leaving.dropped];
+        self.then = [sys::major_faults(), self.counts.read_ahead, self.leaving.left];
         self.counts.cached = cached;
         self.counts.peak = self.counts.peak.max(cached);
         Ok(cached)
@@ -391,8 +397,9 @@ impl Pager {
             if self.is_strange()? {
                 let mut cached = Vec::new();
                 self.region.list_cached(0..top, &mut cached)?;
-                let is_new = |page: &u32| self.pages.flags[*page as usize] & (RESIDENT | AHEAD) == 0;
-                faults.extend(cached.into_iter().filter(|page| is_new(page) && !self.leaving.has(*page)));
+                cached.retain(|&page| self.pages.flags[page as usize] & (RESIDENT | AHEAD) == 0);
+                self.leaving.keep_others(&mut cached);
+                faults.append(&mut cached);
                 faults.sort_unstable();
                 faults.dedup();
             }

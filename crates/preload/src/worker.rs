@@ -16,10 +16,9 @@ use crate::fork::WORKER;
 const PAGES: u32 = 1 << 26;
 /// Space on the device is reserved in steps of 64 MiB.
 const STEP: u32 = (64 << 20) / PAGE as u32;
-/// A round of freed memory: how often it is looked at.
+/// A round, in which the age of freed memory is counted.
 const ROUND: Duration = Duration::from_millis(50);
-/// Freed memory serves new allocations of its size for so many rounds before it is cleared, and only for one round if
-/// there is much of it.
+/// Freed memory serves new allocations of its size for so many rounds before it is cleared, unless there is much of it.
 const KEEP: u32 = 10;
 
 /// Asks the allocations for the owners of pages.
@@ -93,14 +92,17 @@ fn page(control: &Control, frames: u32, pager: &mut Pager) -> PagerError {
         };
         control.set_counts(pager.counts());
         let mut shared = arena::wait_for_work(arena::lock(), sleep);
+        let was_crowded = std::mem::replace(&mut shared.is_crowded, pager.is_crowded());
+        if was_crowded && !shared.is_crowded {
+            arena::wake_allocators();
+        }
         let needed = std::mem::take(&mut shared.needed);
-        let mut freed = Vec::new();
         if aged.elapsed() >= ROUND {
             aged = Instant::now();
             shared.heap.age();
-            let is_much = shared.heap.freed_pages() > frames / 8;
-            freed = shared.heap.take_freed(if is_much { 1 } else { KEEP });
         }
+        let is_much = shared.heap.freed_pages() > frames / 8;
+        let freed = shared.heap.take_freed(if is_much { 0 } else { KEEP });
         drop(shared);
         if needed > pager.region().reserved() {
             grow(pager, needed);
