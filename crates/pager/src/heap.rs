@@ -10,8 +10,8 @@ use crate::PAGE;
 /// Freed ranges that are searched for one of the right size.
 const RECENT: usize = 64;
 
-/// Pages of old content that are zeroed for an allocation which needs zeros. More are cleared instead, for they may have
-/// left memory.
+/// Pages of old content that are zeroed for an allocation which needs zeros. More are cleared instead, for they may
+/// have left memory.
 const ZEROED: u32 = 1024;
 
 /// An allocation.
@@ -51,7 +51,8 @@ pub struct Freed {
 /// Allocations of whole pages.
 ///
 /// A page is live, freed or clear. Freed pages have old content; they serve allocations of the same size at once, for
-/// a program that frees often needs the same again. They become clear by [`take_freed`](Heap::take_freed) and [`give_clear`](Heap::give_clear). Low pages are used first.
+/// a program that frees often needs the same again. They become clear by [`take_freed`](Heap::take_freed) and
+/// [`give_clear`](Heap::give_clear). Low pages are used first.
 #[derive(Debug)]
 pub struct Heap {
     live: BTreeMap<u32, Live>,

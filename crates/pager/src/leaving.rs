@@ -58,7 +58,8 @@ impl Leaving {
         Ok(())
     }
 
-    /// Brings the ranges that were looked at longest ago one step further. Pages for which `is_resident` are left out: the policy has them again.
+    /// Brings the ranges that were looked at longest ago one step further. Pages for which `is_resident` are left out:
+    /// the policy has them again.
     pub(crate) fn step(&mut self, region: &Region, is_resident: impl Fn(u32) -> bool) -> Result<(), PagerError> {
         let mut clean = Vec::new();
         let mut waiting = std::mem::take(&mut self.ranges);

@@ -70,7 +70,7 @@ impl ReadAhead {
     }
 
     /// Looks for sweeps in sorted pages that faulted. `pages_of` returns the pages of the allocation of a fault, by its
-    /// place among the faults; `is_away` tells whether a page is out of memory.
+    /// place among the faults; `is_away` is true of a page out of memory.
     pub(crate) fn find(
         &mut self,
         faults: &[u32],
@@ -138,7 +138,7 @@ impl ReadAhead {
                 continue;
             }
             touched += front - sweep.front;
-            // What was in memory anyway does not show that the program is fast.
+            // Pages that were in memory anyway do not show that the program is fast.
             if front == sweep.ahead && sweep.read > 0 && front > sweep.front {
                 sweep.widen(most);
             }
