@@ -199,17 +199,19 @@ fn check_memory() {
     let until = Instant::now() + Duration::from_secs(if minutes > 0 { 60 * minutes } else { 4 });
     let threads = (0..3).map(|seed| {
         thread::spawn(move || {
-            let mut blocks = Blocks::new(seed);
+            let (mut blocks, mut steps) = (Blocks::new(seed), 0u64);
             while Instant::now() < until {
                 blocks.step();
+                steps += 1;
             }
             while !blocks.live.is_empty() {
                 blocks.free();
             }
+            steps
         })
     });
-    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
-    println!("every byte is right");
+    let steps: u64 = threads.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).sum();
+    println!("{steps} steps, every byte is right");
 }
 
 #[test]

@@ -41,7 +41,7 @@ struct Shared {
     state: AtomicU64,
     /// The process that is paged; 0 for all that load the library.
     process: AtomicU64,
-    counts: [AtomicU64; 7],
+    counts: [AtomicU64; 8],
     /// Large allocations that went to ordinary memory.
     ordinary: AtomicU64,
     message: [AtomicU8; MESSAGE],
@@ -156,17 +156,17 @@ impl Control {
 
     /// Reports counts.
     pub fn set_counts(&self, counts: PagingCounts) {
-        let PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak } = counts;
-        let values = [faults, evictions, written, read_ahead, scans, cached, peak];
+        let PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak, holds } = counts;
+        let values = [faults, evictions, written, read_ahead, scans, cached, peak, holds];
         self.shared().counts.iter().zip(values).for_each(|(at, value)| at.store(value, Ordering::Relaxed));
     }
 
     /// Returns the last counts.
     pub fn counts(&self) -> PagingCounts {
-        let mut values = [0; 7];
+        let mut values = [0; 8];
         self.shared().counts.iter().zip(&mut values).for_each(|(at, value)| *value = at.load(Ordering::Relaxed));
-        let [faults, evictions, written, read_ahead, scans, cached, peak] = values;
-        PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak }
+        let [faults, evictions, written, read_ahead, scans, cached, peak, holds] = values;
+        PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak, holds }
     }
 
     /// PagingCounts a large allocation that went to ordinary memory.
@@ -198,7 +198,8 @@ mod tests {
         ours.admit(8);
         assert!(theirs.is_admitted(7) && !theirs.is_admitted(8));
         assert_eq!(ours.state(), State::Absent);
-        let counts = PagingCounts { faults: 1, evictions: 2, written: 3, read_ahead: 4, scans: 5, cached: 6, peak: 7 };
+        let counts =
+            PagingCounts { faults: 1, evictions: 2, written: 3, read_ahead: 4, scans: 5, cached: 6, peak: 7, holds: 8 };
         theirs.set_counts(counts);
         theirs.set_message(&"ä".repeat(400));
         theirs.set_message("short");

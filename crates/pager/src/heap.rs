@@ -10,6 +10,10 @@ use crate::PAGE;
 /// Freed ranges that are searched for one of the right size.
 const RECENT: usize = 64;
 
+/// Pages of old content that are zeroed for an allocation which needs zeros. More are cleared instead, for they may
+/// have left memory.
+const ZEROED: u32 = 1024;
+
 /// An allocation.
 #[derive(Clone, Copy, Debug)]
 struct Live {
@@ -25,6 +29,8 @@ struct Live {
 pub enum Placed {
     /// From this page on.
     At(u32),
+    /// From this page on. The content is old, and the caller must fill it with zeros.
+    Old(u32),
     /// Nowhere, until this many pages are [usable](Heap::grow).
     Needs(u32),
     /// Nowhere: the region is full.
@@ -44,12 +50,15 @@ pub struct Freed {
 
 /// Allocations of whole pages.
 ///
-/// A page is live, freed or clear. Freed pages have old content; they serve allocations of the same size at once, and
-/// become clear by [`take_freed`](Heap::take_freed) and [`give_clear`](Heap::give_clear). Low pages are used first.
+/// A page is live, freed or clear. Freed pages have old content; they serve allocations of the same size at once, for
+/// a program that frees often needs the same again. They become clear by [`take_freed`](Heap::take_freed) and
+/// [`give_clear`](Heap::give_clear). Low pages are used first.
 #[derive(Debug)]
 pub struct Heap {
     live: BTreeMap<u32, Live>,
-    freed: Vec<Range<u32>>,
+    /// Freed ranges, and the rounds in which they were freed.
+    freed: Vec<(Range<u32>, u32)>,
+    round: u32,
     clear: Clear,
     /// Pages below were allocated at least once.
     top: u32,
@@ -62,7 +71,7 @@ impl Heap {
     /// A heap in a region of `pages` pages, of which none is usable yet.
     pub const fn new(pages: u32) -> Heap {
         let clear = Clear { by_start: BTreeMap::new(), by_len: BTreeSet::new() };
-        Heap { live: BTreeMap::new(), freed: Vec::new(), clear, top: 0, usable: 0, pages, numbers: 0 }
+        Heap { live: BTreeMap::new(), freed: Vec::new(), round: 0, clear, top: 0, usable: 0, pages, numbers: 0 }
     }
 
     /// Makes the first `usable` pages usable.
@@ -88,9 +97,10 @@ impl Heap {
     /// Places an allocation of `bytes` bytes. Its content is zeros if `zeroed`, and arbitrary otherwise.
     pub fn allocate(&mut self, bytes: usize, zeroed: bool) -> Placed {
         let Ok(pages) = u32::try_from(bytes.div_ceil(PAGE)) else { return Placed::Full };
-        let recent = self.freed.iter().rev().take(RECENT).position(|range| range.len() == pages as usize);
-        let start = match recent.filter(|_| !zeroed) {
-            Some(back) => Some(self.freed.remove(self.freed.len() - 1 - back).start),
+        let recent = self.freed.iter().rev().take(RECENT).position(|(range, _)| range.len() == pages as usize);
+        let recent = recent.filter(|_| !zeroed || pages <= ZEROED);
+        let start = match recent {
+            Some(back) => Some(self.freed.remove(self.freed.len() - 1 - back).0.start),
             None => self.clear.take(pages),
         };
         let Some(start) = start.or_else(|| self.rise(pages)) else {
@@ -100,7 +110,7 @@ impl Heap {
         self.numbers = self.numbers.wrapping_add(1);
         let live = Live { pages, bytes: bytes as u64, number: self.numbers, is_protected: false };
         self.live.insert(start, live);
-        Placed::At(start)
+        if zeroed && recent.is_some() { Placed::Old(start) } else { Placed::At(start) }
     }
 
     fn rise(&mut self, pages: u32) -> Option<u32> {
@@ -133,7 +143,7 @@ impl Heap {
             if live.is_protected {
                 return false;
             }
-            self.freed.push(start + pages..end);
+            self.freed.push((start + pages..end, self.round));
         }
         (live.pages, live.bytes) = (pages, bytes as u64);
         true
@@ -147,22 +157,23 @@ impl Heap {
 
     /// Returns pages that have old content and all permissions.
     pub fn give_freed(&mut self, range: Range<u32>) {
-        self.freed.push(range);
-    }
-
-    /// True if pages wait to be cleared.
-    pub fn has_freed(&self) -> bool {
-        !self.freed.is_empty()
+        self.freed.push((range, self.round));
     }
 
     /// Returns the number of pages that wait to be cleared.
     pub fn freed_pages(&self) -> u32 {
-        self.freed.iter().map(|range| range.len() as u32).sum()
+        self.freed.iter().map(|(range, _)| range.len() as u32).sum()
     }
 
-    /// Takes all freed ranges, to clear them.
-    pub fn take_freed(&mut self) -> Vec<Range<u32>> {
-        std::mem::take(&mut self.freed)
+    /// Begins a new round.
+    pub fn age(&mut self) {
+        self.round = self.round.wrapping_add(1);
+    }
+
+    /// Takes the ranges that were freed at least `rounds` rounds ago, to clear them.
+    pub fn take_freed(&mut self, rounds: u32) -> Vec<Range<u32>> {
+        let now = self.round;
+        self.freed.extract_if(.., |(_, freed)| now.wrapping_sub(*freed) >= rounds).map(|(range, _)| range).collect()
     }
 
     /// Returns pages that read as zeros.
@@ -283,9 +294,32 @@ mod tests {
         assert_eq!(heap.allocate(10 * PAGE, false), Placed::At(10));
         let freed = heap.remove(0).unwrap();
         heap.give_freed(freed.start..freed.start + freed.pages);
-        assert_eq!(heap.allocate(10 * PAGE, true), Placed::At(20));
-        assert_eq!(heap.allocate(9 * PAGE, false), Placed::At(30));
+        assert_eq!(heap.allocate(9 * PAGE, false), Placed::At(20));
+        assert_eq!(heap.allocate(10 * PAGE, true), Placed::Old(0));
+        let freed = heap.remove(0).unwrap();
+        heap.give_freed(freed.start..freed.start + freed.pages);
         assert_eq!(heap.allocate(10 * PAGE, false), Placed::At(0));
+        // Much memory is cleared, not zeroed.
+        heap.pages = 1 << 20;
+        heap.grow(1 << 20);
+        let many = ZEROED + 1;
+        heap.give_freed(5000..5000 + many);
+        assert_eq!(heap.allocate(many as usize * PAGE, true), Placed::At(29));
+        assert_eq!(heap.allocate(many as usize * PAGE, false), Placed::At(5000));
+    }
+
+    #[test]
+    fn freed_pages_are_kept_for_some_rounds() {
+        let mut heap = heap(40);
+        heap.give_freed(0..5);
+        heap.age();
+        heap.give_freed(5..10);
+        heap.age();
+        let mut taken =
+            |rounds| (heap.take_freed(rounds).into_iter().flatten().collect::<Vec<_>>(), heap.freed_pages());
+        assert_eq!(taken(3), (vec![], 10));
+        assert_eq!(taken(2), (vec![0, 1, 2, 3, 4], 5));
+        assert_eq!(taken(0), (vec![5, 6, 7, 8, 9], 0));
     }
 
     #[test]
@@ -300,7 +334,7 @@ mod tests {
         assert_eq!(heap.owner(14).unwrap().1, 0..15);
         assert_eq!(heap.owner(15), None);
         assert!(heap.resize(0, 10 * PAGE));
-        let freed = heap.take_freed();
+        let freed = heap.take_freed(0);
         assert_eq!((freed.len(), freed[0].clone()), (1, 10..15));
     }
 
@@ -330,9 +364,14 @@ mod tests {
             match random.below(6) {
                 0..3 => {
                     let (count, zeroed) = (1 + random.below(40), random.below(2) == 0);
-                    if let Placed::At(start) = heap.allocate(count as usize * PAGE, zeroed) {
+                    let (start, is_old) = match heap.allocate(count as usize * PAGE, zeroed) {
+                        Placed::At(start) => (Some(start), !zeroed),
+                        Placed::Old(start) => (Some(start), true),
+                        _ => (None, false),
+                    };
+                    if let Some(start) = start {
                         for page in &mut pages[start as usize..(start + count) as usize] {
-                            assert!(*page == Page::Clear || (*page == Page::Old && !zeroed), "{page:?}");
+                            assert!(*page == Page::Clear || (*page == Page::Old && is_old), "{page:?}");
                             *page = Page::Live;
                         }
                         live.push(start);
@@ -346,7 +385,8 @@ mod tests {
                     heap.give_freed(range);
                 }
                 _ => {
-                    for range in heap.take_freed() {
+                    heap.age();
+                    for range in heap.take_freed(random.below(2)) {
                         pages[range.start as usize..range.end as usize].fill(Page::Clear);
                         heap.give_clear(range);
                     }

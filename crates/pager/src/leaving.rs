@@ -9,6 +9,9 @@ use crate::{PagerError, Region};
 /// pages, as for direct I/O into them.
 const ATTEMPTS: u32 = 16;
 
+/// The most ranges that one step looks at: while the thread is in a step, nothing else is done.
+const RANGES: usize = 512;
+
 /// Ranges that were evicted and have not left yet.
 ///
 /// A clean page leaves at once. A dirty page is written back first, and leaves only after a check that no write has
@@ -18,6 +21,8 @@ pub(crate) struct Leaving {
     ranges: Vec<Waiting>,
     /// Pages that were dirty when they were evicted.
     pub(crate) written: u64,
+    /// Pages that have left.
+    pub(crate) left: u64,
 }
 
 #[derive(Debug)]
@@ -35,9 +40,12 @@ impl Leaving {
         self.ranges.iter().map(|waiting| waiting.range.len() as u64).sum()
     }
 
-    /// True if `page` waits.
-    pub(crate) fn has(&self, page: u32) -> bool {
-        self.ranges.iter().any(|waiting| waiting.range.contains(&page))
+    /// Keeps those of `pages` that do not wait.
+    pub(crate) fn keep_others(&self, pages: &mut Vec<u32>) {
+        let mut ranges: Vec<_> = self.ranges.iter().map(|waiting| (waiting.range.start, waiting.range.end)).collect();
+        ranges.sort_unstable();
+        let last_from = |page: u32| ranges.partition_point(|&(start, _)| start <= page).checked_sub(1);
+        pages.retain(|&page| last_from(page).is_none_or(|at| ranges[at].1 <= page));
     }
 
     /// Evicts the pages of sorted, unique `victims`.
@@ -50,10 +58,12 @@ impl Leaving {
         Ok(())
     }
 
-    /// Brings the ranges one step further. Pages for which `is_resident` are left out: the policy has them again.
+    /// Brings the ranges that were looked at longest ago one step further. Pages for which `is_resident` are left out:
+    /// the policy has them again.
     pub(crate) fn step(&mut self, region: &Region, is_resident: impl Fn(u32) -> bool) -> Result<(), PagerError> {
         let mut clean = Vec::new();
         let mut waiting = std::mem::take(&mut self.ranges);
+        self.ranges = waiting.split_off(waiting.len().min(RANGES));
         waiting.retain(|one| one.attempts < ATTEMPTS);
         for mut one in waiting {
             if one.range.clone().any(&is_resident) {
@@ -62,6 +72,7 @@ impl Leaving {
             }
             let cached = region.cached(one.range.clone()).map_err(|error| region.error(error))?;
             if cached.pages == 0 {
+                self.left += one.range.len() as u64;
                 continue;
             }
             if cached.dirty > 0 {

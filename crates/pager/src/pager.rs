@@ -28,11 +28,23 @@ const LEAST_FRAMES: u32 = 1024;
 /// The share of the memory that is left to faults between two scans, to pages read ahead, and to pages that are being
 /// written back.
 const RESERVE: u32 = 16;
-/// How often the count of faults is read while the program faults, and how seldom while it does not.
+/// How often the count of faults is read while memory is full and the program faults, while it faults, and how seldom
+/// while it does not.
+const FULL: Duration = Duration::from_micros(100);
 const BUSY: Duration = Duration::from_micros(500);
 const IDLE: Duration = Duration::from_millis(20);
 /// How often the page cache is compared with the policy.
 const CHECK: Duration = Duration::from_millis(200);
+/// How often the page cache is counted.
+const COUNT: Duration = Duration::from_millis(20);
+/// How often pages on their way out are looked at, unless there are many.
+const LEAVE: Duration = Duration::from_millis(2);
+/// The most rounds of eviction in one step while the program is held back.
+const HOLDS: u32 = 4;
+/// Faults after which a scan is due, if the last one was long ago in comparison with its time.
+const FEW: u64 = 32;
+/// The share of its time that the thread spends on such scans.
+const SCANS: u32 = 8;
 
 /// How memory is paged.
 #[derive(Clone, Debug)]
@@ -92,8 +104,10 @@ pub struct PagingCounts {
     pub scans: u64,
     /// Pages in the page cache at the last scan.
     pub cached: u64,
-    /// The most pages in the page cache at a scan.
+    /// The most pages in the page cache when it was counted.
     pub peak: u64,
+    /// Times that the program was held back, because more pages were in memory than allowed.
+    pub holds: u64,
 }
 
 /// The allocation of a page, and its range of pages.
@@ -162,6 +176,13 @@ pub struct Pager {
     since_unmapped: u64,
     unmapped: u64,
     checked: Instant,
+    counted: Instant,
+    /// Faults, pages read ahead and pages that had left when the page cache was counted last.
+    then: [u64; 3],
+    left: Instant,
+    /// When the last scan ended, and how long it took.
+    scanned: Instant,
+    scan_time: Duration,
     is_faulting: bool,
     sleep: Duration,
     counts: PagingCounts,
@@ -189,10 +210,21 @@ impl Pager {
             since_unmapped: 0,
             unmapped: 0,
             checked: Instant::now(),
+            counted: Instant::now(),
+            then: [sys::major_faults(), 0, 0],
+            left: Instant::now(),
+            scanned: Instant::now(),
+            scan_time: Duration::ZERO,
             is_faulting: false,
             sleep: BUSY,
             counts: PagingCounts::default(),
         })
+    }
+
+    /// Prepares the calling thread for [`step`](Pager::step): the sooner it gets a processor when it is due, the less
+    /// memory is over the limit.
+    pub fn prepare_thread() {
+        sys::take_short_turns();
     }
 
     /// Returns the region.
@@ -203,6 +235,12 @@ impl Pager {
     /// Returns what was done so far.
     pub fn counts(&self) -> PagingCounts {
         PagingCounts { written: self.leaving.written, ..self.counts }
+    }
+
+    /// True if an eighth more was in memory than allowed when the page cache was counted last.
+    pub fn is_crowded(&self) -> bool {
+        let frames = u64::from(self.settings.frames);
+        self.counts.cached > frames + frames / 8
     }
 
     /// Reserves space for the first `pages` pages. The program may touch no others.
@@ -233,32 +271,81 @@ impl Pager {
     /// consequence for the content of pages.
     pub fn step(&mut self, owners: &dyn Owners) -> Result<Duration, PagerError> {
         self.read_ahead_and_scan(owners).map_err(|error| self.region.error(error))?;
-        let flags = &self.pages.flags;
-        self.leaving.step(&self.region, |page| flags[page as usize] & RESIDENT != 0)?;
+        if self.left.elapsed() >= LEAVE || self.leaving.pages() > u64::from(self.ahead_limit()) {
+            self.let_leave()?;
+        }
+        self.keep_limit(owners)?;
         let is_busy = self.is_faulting || self.leaving.pages() > 0 || self.read_ahead.is_active();
-        self.sleep = if is_busy { BUSY } else { (self.sleep * 2).min(IDLE) };
+        let is_full = self.cached_at_most() > u64::from(self.settings.capacity());
+        self.sleep = if is_busy && is_full {
+            FULL
+        } else if is_busy {
+            BUSY
+        } else {
+            (self.sleep * 2).clamp(BUSY, IDLE)
+        };
         Ok(self.sleep)
     }
 
+    /// Brings evicted pages further on their way out.
+    fn let_leave(&mut self) -> Result<(), PagerError> {
+        self.left = Instant::now();
+        let flags = &self.pages.flags;
+        self.leaving.step(&self.region, |page| flags[page as usize] & RESIDENT != 0)
+    }
+
+    /// Evicts while there is more in memory than allowed, and holds the program back meanwhile.
+    fn keep_limit(&mut self, owners: &dyn Owners) -> Result<(), PagerError> {
+        let most = u64::from(self.settings.frames);
+        let failed = |error, pager: &Pager| pager.region.error(error);
+        for _ in 0..HOLDS {
+            let excess = self.cached_at_most().saturating_sub(most);
+            if excess == 0 || self.all_cached().map_err(|error| failed(error, self))? <= most {
+                break;
+            }
+            if self.leaving.pages() < excess {
+                self.scan(owners, false).map_err(|error| failed(error, self))?;
+            }
+            self.let_leave()?;
+            self.region.hold_back().map_err(|error| failed(error, self))?;
+            self.counts.holds += 1;
+        }
+        Ok(())
+    }
+
+    /// Pages in the page cache: their last count, and what came and left since.
+    fn cached_at_most(&self) -> u64 {
+        let [faults, ahead, left] = self.then;
+        let added = (sys::major_faults() - faults) + (self.counts.read_ahead - ahead);
+        (self.counts.cached + added).saturating_sub(self.leaving.left - left)
+    }
+
     fn read_ahead_and_scan(&mut self, owners: &dyn Owners) -> io::Result<()> {
-        let most = (self.settings.frames / (2 * RESERVE)).max(1);
+        let most = self.ahead_limit();
         let (flags, ahead, unmapped) = (&mut self.pages.flags, &mut self.ahead, self.unmapped);
         let (mut read, region) = (0, &mut self.region);
         let touched = self.read_ahead.step(region, most, |range| {
             let pages = &mut flags[range.start as usize..range.end as usize];
-            for flag in pages.iter_mut().filter(|flag| **flag & RESIDENT == 0) {
+            let mut away = 0;
+            for flag in pages.iter_mut().filter(|flag| **flag & (RESIDENT | AHEAD) == 0) {
                 *flag |= AHEAD;
-                read += 1;
+                away += 1;
             }
             ahead.push_back((range, unmapped));
+            read += u64::from(away);
+            away
         })?;
         self.counts.read_ahead += read;
         self.ahead_touched += u64::from(touched);
         let faults = (sys::major_faults() - self.seen_faults) + self.ahead_touched;
-        let is_due = faults >= u64::from(self.settings.frames / 128).max(32);
+        let is_due = faults >= u64::from(self.settings.frames / 64)
+            || (faults >= FEW && self.scanned.elapsed() >= self.scan_time * SCANS);
         let is_check = self.checked.elapsed() >= CHECK;
         if is_due || (is_check && (faults > 0 || self.is_strange()?)) {
+            let started = Instant::now();
             self.scan(owners, is_check)?;
+            self.scanned = Instant::now();
+            self.scan_time = self.scanned - started;
         }
         self.is_faulting = faults > 0;
         Ok(())
@@ -271,8 +358,15 @@ impl Pager {
         Ok(cached > known + u64::from(self.settings.frames / RESERVE))
     }
 
+    /// Pages that one sweep may read ahead.
+    fn ahead_limit(&self) -> u32 {
+        (self.settings.frames / (2 * RESERVE)).max(1)
+    }
+
     fn all_cached(&mut self) -> io::Result<u64> {
         let cached = self.region.cached(0..self.pages.flags.len() as u32)?.pages;
+        self.counted = Instant::now();
+        self.then = [sys::major_faults(), self.counts.read_ahead, self.leaving.left];
         self.counts.cached = cached;
         self.counts.peak = self.counts.peak.max(cached);
         Ok(cached)
@@ -303,8 +397,9 @@ impl Pager {
             if self.is_strange()? {
                 let mut cached = Vec::new();
                 self.region.list_cached(0..top, &mut cached)?;
-                let is_new = |page: &u32| self.pages.flags[*page as usize] & (RESIDENT | AHEAD) == 0;
-                faults.extend(cached.into_iter().filter(|page| is_new(page) && !self.leaving.has(*page)));
+                cached.retain(|&page| self.pages.flags[page as usize] & (RESIDENT | AHEAD) == 0);
+                self.leaving.keep_others(&mut cached);
+                faults.append(&mut cached);
                 faults.sort_unstable();
                 faults.dedup();
             }
@@ -323,7 +418,9 @@ impl Pager {
         victims.sort_unstable();
         victims.dedup();
         self.leaving.evict(&self.region, &victims)?;
-        self.all_cached()?;
+        if self.counted.elapsed() >= COUNT {
+            self.all_cached()?;
+        }
         Ok(())
     }
 
@@ -346,7 +443,9 @@ impl Pager {
             self.counts.evictions += (self.pages.victims.len() - evicted) as u64;
         }
         if self.settings.reads_ahead && self.policy.len() >= self.settings.capacity() / 2 {
-            self.read_ahead.find(faults, |place| owned[place].as_ref().map(|(_, range)| range.end));
+            let (most, flags) = (self.ahead_limit(), &self.pages.flags);
+            let pages_of = |place: usize| owned[place].as_ref().map(|(_, pages)| pages.clone());
+            self.read_ahead.find(faults, most, pages_of, |page| flags[page as usize] & (RESIDENT | AHEAD) == 0);
         }
     }
 

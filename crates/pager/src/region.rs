@@ -212,6 +212,18 @@ impl Region {
         Ok(fadvise(&self.file, offset, std::num::NonZeroU64::new(len), Advice::WillNeed)?)
     }
 
+    /// Writes a page that no program uses, behind all others. Meanwhile the kernel lets no thread touch a page of the
+    /// file that is not in memory, or that is clean and is written to: such threads wait until the writes that were
+    /// started before have made progress. Nothing else happens to them.
+    pub fn hold_back(&self) -> io::Result<()> {
+        let spare = self.pages..self.pages + 1;
+        let (offset, len) = bytes(spare.clone());
+        rustix::io::pwrite(&self.file, &[1; PAGE], offset)?;
+        self.write_back(spare)?;
+        // The kernel waits for the page under the lock that faults of the file take.
+        Ok(fallocate(&self.file, FallocateFlags::ZERO_RANGE, offset, len)?)
+    }
+
     /// Replaces the content of pages by zeros, and frees their memory. The device keeps space for them.
     pub fn clear(&self, range: Range<u32>) -> io::Result<()> {
         let (offset, len) = bytes(range);
@@ -244,12 +256,14 @@ fn map(file: &OwnedFd, pages: u32) -> rustix::io::Result<Option<(NonNull<u8>, u3
     // The program needs most of a limited address space itself. A file above the limit of sizes ends the program.
     let space = getrlimit(Resource::As).current.map_or(u64::MAX, |bytes| bytes / 4);
     let size = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-    let most = u64::from(pages).min(space.min(size) / PAGE as u64) as u32;
+    let most = u64::from(pages).min((space.min(size) / PAGE as u64).saturating_sub(1)) as u32;
     if most < pages.min(1024) {
         return Ok(None);
     }
     let len = most as usize * PAGE;
-    ftruncate(file, len as u64)?;
+    ftruncate(file, (len + PAGE) as u64)?;
+    // The spare page of `hold_back`.
+    fallocate(file, FallocateFlags::empty(), len as u64, PAGE as u64)?;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel chooses the address, so no existing mapping changes.
     let base = unsafe { mmap(ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)? };

@@ -140,3 +140,15 @@ pub(crate) fn major_faults() -> u64 {
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
     usage.ru_majflt as u64
 }
+
+/// Asks for short turns of the processor, which come sooner, for this thread. Kernels before Linux 6.12 ignore it.
+pub(crate) fn take_short_turns() {
+    /// Nanoseconds of a turn, the least that the kernel gives.
+    const TURN: u64 = 100_000;
+    // SAFETY: the call takes no pointer.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    // Size and policy (the usual one), flags, niceness and priority, then the times.
+    let attributes: [u64; 6] = [48, 0, u64::from(nice.cast_unsigned()), TURN, 0, 0];
+    // SAFETY: the argument has the layout of the first version of `struct sched_attr`, and lives during the call.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, attributes.as_ptr(), 0u32) };
+}

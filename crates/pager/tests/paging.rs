@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_core::policy::Object;
 use hotset_core::random::Rng;
@@ -59,13 +59,17 @@ fn paged(
     thread::scope(|scope| {
         let body = scope.spawn(|| body(words));
         let pager = scope.spawn(|| {
+            Pager::prepare_thread();
             while !is_over.load(Ordering::Relaxed) {
+                thread::sleep(pager.step(&One(pages)).unwrap());
+            }
+            // Written pages leave once the device has them.
+            let until = Instant::now() + Duration::from_secs(20);
+            while pager.counts().cached > bytes / PAGE as u64 && Instant::now() < until {
                 thread::sleep(pager.step(&One(pages)).unwrap());
             }
         });
         let ended = body.join();
-        // Written pages leave once the device has them.
-        thread::sleep(Duration::from_millis(400));
         is_over.store(true, Ordering::Relaxed);
         pager.join().unwrap();
         ended.unwrap();
@@ -138,6 +142,38 @@ fn clock_faults_about_as_often_as_simulated() {
     assert!((0.8..1.2).contains(&ratio), "{faults} faults, {expected} simulated");
 }
 
+/// A program that writes fresh memory faster than the device takes it is held back: without that, all pages would be in
+/// memory at once.
+#[test]
+fn the_limit_holds_while_memory_is_filled() {
+    let pages = 8 * PAGES;
+    let run = |words: Words| (0..pages).for_each(|page| words.at(page).store(1, Ordering::Relaxed));
+    let Some(counts) = paged("eta", MEMORY, pages, true, run) else { return };
+    assert!(counts.holds > 0, "{counts:?}");
+    assert!(counts.peak < u64::from(pages) / 2, "{counts:?}");
+}
+
+#[test]
+fn a_page_is_touched_while_the_program_is_held_back_and_after() {
+    let Some(mut region) = region(64) else { return };
+    region.reserve(64).unwrap();
+    let words = Words(region.base());
+    let is_over = &AtomicBool::new(false);
+    thread::scope(|scope| {
+        let holder = scope.spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                region.hold_back().unwrap();
+            }
+            region
+        });
+        for round in 1..200u64 {
+            (0..64).for_each(|page| assert_eq!(words.at(page).swap(round, Ordering::Relaxed), round - 1));
+        }
+        is_over.store(true, Ordering::Relaxed);
+        holder.join().unwrap();
+    });
+}
+
 /// Faults of CLOCK with exact bits.
 fn clock_faults(frames: u32, pages: impl Iterator<Item = u32>) -> u64 {
     let (mut ring, mut hand, mut faults) = (Vec::new(), 0, 0);
@@ -193,7 +229,7 @@ fn system_calls_reach_pages_that_have_left() {
             // SAFETY: as in `Words::at`; one thread uses the pages.
             unsafe { std::slice::from_raw_parts_mut((words.0 + page as usize * PAGE) as *mut u8, PAGE) }
         };
-        for round in 0..2u8 {
+        for round in 0..3u8 {
             for number in 0..PAGES {
                 File::read_exact_at(&file, page(number), 0).unwrap();
                 page(number)[9] = round;

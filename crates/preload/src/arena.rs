@@ -12,6 +12,9 @@ use hotset_pager::{Heap, PAGE, Placed};
 /// the loader that the allocating thread holds.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long an allocation waits while far more is in memory than allowed.
+const CROWDED: Duration = Duration::from_millis(100);
+
 /// What the library does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -99,9 +102,11 @@ pub(crate) struct Shared {
     pub(crate) needed: u32,
     /// Requests for pages that the device had no space for.
     pub(crate) refused: u64,
+    /// Far more is in memory than allowed.
+    pub(crate) is_crowded: bool,
 }
 
-static SHARED: Mutex<Shared> = Mutex::new(Shared { heap: Heap::new(0), needed: 0, refused: 0 });
+static SHARED: Mutex<Shared> = Mutex::new(Shared { heap: Heap::new(0), needed: 0, refused: 0, is_crowded: false });
 /// The worker has something to do.
 static WORK: Condvar = Condvar::new();
 /// The worker has done something.
@@ -133,13 +138,33 @@ pub(crate) fn wait_for_start() -> bool {
     mode() == Mode::On
 }
 
+/// Locks the shared state, after a wait if far more is in memory than allowed: a program that goes on to allocate would
+/// fill it faster than pages leave.
+fn wait_for_room() -> MutexGuard<'static, Shared> {
+    let mut shared = lock();
+    let deadline = if shared.is_crowded { Instant::now() + CROWDED } else { return shared };
+    while shared.is_crowded
+        && mode() == Mode::On
+        && let Some(left) = deadline.checked_duration_since(Instant::now())
+    {
+        shared = DONE.wait_timeout(shared, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+    shared
+}
+
 /// Allocates paged memory; `None` if it must come from elsewhere.
 pub(crate) fn allocate(bytes: usize, zeroed: bool) -> Option<*mut c_void> {
-    let (deadline, mut shared) = (Instant::now() + PATIENCE, lock());
+    let (deadline, mut shared) = (Instant::now() + PATIENCE, wait_for_room());
     let refused = shared.refused;
     loop {
         match shared.heap.allocate(bytes, zeroed) {
             Placed::At(page) => return Some(address(page)),
+            Placed::Old(page) => {
+                drop(shared);
+                // SAFETY: the new allocation has these bytes, and nothing else uses it yet.
+                unsafe { address(page).write_bytes(0, bytes) };
+                return Some(address(page));
+            }
             Placed::Full => return None,
             Placed::Needs(pages) => shared.needed = shared.needed.max(pages),
         }

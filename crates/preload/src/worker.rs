@@ -16,10 +16,10 @@ use crate::fork::WORKER;
 const PAGES: u32 = 1 << 26;
 /// Space on the device is reserved in steps of 64 MiB.
 const STEP: u32 = (64 << 20) / PAGE as u32;
-/// Freed memory serves new allocations of its size for this long before it is cleared, unless there is much of it.
-const KEEP: Duration = Duration::from_millis(50);
-/// How often counts are reported.
-const REPORT: Duration = Duration::from_millis(50);
+/// A round, in which the age of freed memory is counted.
+const ROUND: Duration = Duration::from_millis(50);
+/// Freed memory serves new allocations of its size for so many rounds before it is cleared, unless there is much of it.
+const KEEP: u32 = 10;
 
 /// Asks the allocations for the owners of pages.
 struct Allocations;
@@ -69,6 +69,7 @@ fn prepare(control: &Control, settings: &PagerSettings) -> Result<Pager, PagerEr
     if alone != 0 {
         return Err(PagerError::Kernel { what: "close_range", source: io::Error::last_os_error() });
     }
+    Pager::prepare_thread();
     let mut region = Region::create(&settings.folder, PAGES)?;
     region.try_out()?;
     let pager = Pager::new(region, settings.clone())?;
@@ -83,38 +84,34 @@ fn prepare(control: &Control, settings: &PagerSettings) -> Result<Pager, PagerEr
 
 /// Pages until a call fails, and returns its error.
 fn page(control: &Control, frames: u32, pager: &mut Pager) -> PagerError {
-    let mut freed_since = None;
-    let mut reported = Instant::now();
+    let mut aged = Instant::now();
     loop {
         let sleep = match pager.step(&Allocations) {
             Ok(sleep) => sleep,
             Err(error) => return error,
         };
-        if reported.elapsed() >= REPORT {
-            reported = Instant::now();
-            control.set_counts(pager.counts());
-        }
+        control.set_counts(pager.counts());
         let mut shared = arena::wait_for_work(arena::lock(), sleep);
-        let needed = std::mem::take(&mut shared.needed);
-        let is_full = needed > pager.region().reserved();
-        if shared.heap.has_freed() && freed_since.is_none() {
-            freed_since = Some(Instant::now());
+        let was_crowded = std::mem::replace(&mut shared.is_crowded, pager.is_crowded());
+        if was_crowded && !shared.is_crowded {
+            arena::wake_allocators();
         }
-        let is_much = shared.heap.freed_pages() > frames / 16;
-        let is_due = is_much || freed_since.is_some_and(|since| since.elapsed() >= KEEP);
-        let freed = if is_due { shared.heap.take_freed() } else { Vec::new() };
+        let needed = std::mem::take(&mut shared.needed);
+        if aged.elapsed() >= ROUND {
+            aged = Instant::now();
+            shared.heap.age();
+        }
+        let is_much = shared.heap.freed_pages() > frames / 8;
+        let freed = shared.heap.take_freed(if is_much { 0 } else { KEEP });
         drop(shared);
-        if is_full {
+        if needed > pager.region().reserved() {
             grow(pager, needed);
         }
-        if is_due {
-            freed_since = None;
-            for range in freed {
-                if let Err(error) = pager.clear(range.clone()) {
-                    return error;
-                }
-                arena::lock().heap.give_clear(range);
+        for range in freed {
+            if let Err(error) = pager.clear(range.clone()) {
+                return error;
             }
+            arena::lock().heap.give_clear(range);
         }
     }
 }

@@ -30,7 +30,7 @@ Examples:
   hotset run --memory 512M -- python3 train.py
   hotset run --memory 2G --policy clock --swap /data/tmp -- ./solver
 
-Allocations of at least 40 KB are placed in a private, unlinked file below --swap, which is on ext4 or XFS. The kernel reads pages on demand; a thread in the program evicts pages by the policy. Other memory is not limited. Fresh memory that is written faster than the device can take it exceeds --memory for a while; the end of the run states the most.
+Allocations of at least 40 KB are placed in a private, unlinked file below --swap, which is on ext4 or XFS. The kernel reads pages on demand; a thread in the program evicts pages by the policy. Other memory is not limited. A program that fills memory faster than the device can take it is held back, and may exceed --memory for moments; the end of the run states the most.
 
 It needs Linux 6.7 and no privileges. A fork of a program with several threads fails with EAGAIN; the child of another fork gets a copy as ordinary memory. Programs that are linked statically or change users are refused (docs/guide/page-a-program.md).";
 
@@ -84,8 +84,8 @@ impl Run {
         command.args(&self.command[1..]).env(VARIABLE, file.path()).env("LD_PRELOAD", preload(&library));
         control.admit_child(&mut command);
         note(
-            "paging makes a program slower than enough memory does; the kernel's swap is faster than this for some programs, \
-             such as k-means, and slower for sweeps",
+            "paging makes a program slower than enough memory does; the kernel's swap may be faster than this for a \
+             program that uses memory at random, and is slower for sweeps",
         );
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
         let mut child = command.spawn().map_err(|error| Failure::not_started(&self.command[0], &error))?;
@@ -115,7 +115,7 @@ impl Run {
             let size = |pages: u64| human::bytes(pages * PAGE as u64);
             writeln!(
                 err,
-                "hotset: {} in {}: {}, {} ({} written back), {} read ahead, at most {} in memory",
+                "hotset: {} in {}: {}, {} ({} written back), {} read ahead, at most {} in memory, held back {}",
                 settings.policy,
                 size(settings.frames.into()),
                 human::counted(counts.faults, "fault"),
@@ -123,6 +123,7 @@ impl Run {
                 human::count(counts.written),
                 human::counted(counts.read_ahead, "page"),
                 size(counts.peak),
+                human::counted(counts.holds, "time"),
             )?;
         }
         if control.ordinary() > 0 {
