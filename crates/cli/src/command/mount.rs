@@ -172,11 +172,10 @@ impl Mount {
         }
         let chosen = self.block(&served);
         let block = chosen.block;
-        let model = self.model(&policy, &chosen, &served);
         self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
-            true => Some(Arc::new(self.cache(&policy, block, model.as_deref())?)),
+            true => Some(Arc::new(self.cache(&policy, block)?)),
             false => None,
         };
         let store = served.reach()?;
@@ -215,7 +214,7 @@ impl Mount {
             (Some(listening), Some(subject)) => control::serve_status(listening, subject).map(|()| None)?,
             (listening, _) => listening,
         };
-        self.tell_defaults(chosen, model.filter(|_| self.store.is_none()), &served);
+        self.tell_defaults(chosen, &served);
         let steering =
             steered.map(|prepared| steered::start(prepared, &mounted, mountpoint, &shown, listening)).transpose()?;
         serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
@@ -235,25 +234,13 @@ impl Mount {
         }
     }
 
-    /// The storage model of the source, given or measured, if the policy weighs misses by it.
-    fn model(&self, policy: &PolicySpec, chosen: &block::Chosen, served: &stores::Served) -> Option<String> {
-        let measured = || chosen.model(served.known(None)).filter(|_| policy.entry().info.needs.cost);
-        self.store.clone().or_else(measured)
-    }
-
     /// Prints the settings that follow from the source, and what a mount costs where the source is as fast.
-    fn tell_defaults(&self, chosen: block::Chosen, model: Option<String>, served: &stores::Served) {
+    fn tell_defaults(&self, chosen: block::Chosen, served: &stores::Served) {
         if let Some(why) = chosen.why {
             let size = human::bytes(chosen.block);
             note(format_args!("block size {size}, because {why}; --block sets another"));
         }
-        if let Some(model) = model {
-            note(format_args!(
-                "{} weighs misses by the source as measured, {model}; --store sets another",
-                self.policy
-            ));
-        }
-        let slow = chosen.pace.map(|pace| pace.latency).filter(|&latency| latency >= SLOW);
+        let slow = chosen.latency.filter(|&latency| latency >= SLOW);
         let slow = slow.map(|latency| format!("a call takes about {}", human::latency(latency.as_secs_f64())));
         let small = chosen.mean.filter(|&mean| mean <= SMALL);
         let small = small.map(|mean| format!("the files here have only {} on average", human::bytes(mean)));
@@ -313,9 +300,9 @@ impl Mount {
         steered::prepare(policy, self.memory, block, mountpoint, rules, self.app_by.into()).map(Some)
     }
 
-    fn cache(&self, policy: &PolicySpec, block: u64, store: Option<&str>) -> Result<FileCache, Failure> {
+    fn cache(&self, policy: &PolicySpec, block: u64) -> Result<FileCache, Failure> {
         let rules = self.classes.as_deref().map(values::classes).transpose()?;
-        let store = values::storage("--store", store)?;
+        let store = values::storage("--store", self.store.as_deref())?;
         let settings = Settings { policy: policy.clone(), memory: self.memory, block, rules, seed: self.seed, store };
         // The scheme is checked before a recording replaces a file.
         let Some(path) = &self.record else { return Ok(FileCache::new(&settings, None)?) };

@@ -38,12 +38,6 @@ const LEAST_BLOCKS: u64 = 64;
 /// Part of the memory that the tables of the tier may take.
 const TIER_SHARE: u64 = 16;
 
-/// Bytes a second of a source whose files are too short to tell.
-const UNMEASURED: u64 = 500 << 20;
-
-/// Reads that a source is taken to serve at once. Measuring that would take many reads.
-const AT_ONCE: u32 = 8;
-
 /// Files whose sizes are looked at, at most.
 const FILES: usize = 1000;
 
@@ -69,8 +63,8 @@ pub(super) struct Chosen {
     pub block: u64,
     /// The reason, if it is not the size for local directories.
     pub why: Option<String>,
-    /// The times of reads of the source, if they were measured.
-    pub pace: Option<probe::Pace>,
+    /// The time of a small read of the source, if it was measured.
+    pub latency: Option<Duration>,
     /// Bytes of a file on average, of those that were looked at.
     pub mean: Option<u64>,
 }
@@ -78,15 +72,7 @@ pub(super) struct Chosen {
 impl Chosen {
     /// A size that follows from no measurement.
     pub fn fixed(block: u64) -> Chosen {
-        Chosen { block, why: None, pace: None, mean: None }
-    }
-
-    /// The storage model of the source, as `--store` takes it, where a request takes a round trip.
-    pub fn model(&self, known: Known) -> Option<String> {
-        let pace = self.pace.filter(|_| known.is_remote)?;
-        let micros = pace.latency.as_micros().max(1);
-        let megabytes = (pace.bandwidth.unwrap_or(UNMEASURED) >> 20).max(1);
-        Some(format!("{micros}us,{megabytes}M,{AT_ONCE}"))
+        Chosen { block, why: None, latency: None, mean: None }
     }
 }
 
@@ -100,9 +86,9 @@ pub(super) fn choose(known: Known, memory: u64) -> Chosen {
     }
     // A tier keeps its blocks over restarts, so their size must not depend on the files or on what is measured.
     let files = known.directory.filter(|_| known.tier.is_none()).map(files).unwrap_or_default();
-    let pace = probe::pace(&files.seen);
-    let (block, why) = by_sizes(known, pace.map(|pace| pace.latency), memory, &files);
-    Chosen { block, why, pace, mean: mean(&files.sizes()) }
+    let latency = probe::latency(&files.seen);
+    let (block, why) = by_sizes(known, latency, memory, &files);
+    Chosen { block, why, latency, mean: mean(&files.sizes()) }
 }
 
 fn by_sizes(known: Known, latency: Option<Duration>, memory: u64, files: &Files) -> (u64, Option<String>) {
