@@ -9,7 +9,7 @@ SMALL := --package hotset-cli --no-default-features
 # An uncommitted change to Cargo.lock is an error in CI.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist deb try-packages experiments book audit sbom bpf miri header c python wheels ray notebooks kernels servers
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist deb try-packages experiments book audit sbom bpf miri header header-check c python wheels ray notebooks kernels servers
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -104,6 +104,9 @@ book: target/tools/bin/mdbook ## Make the documents a site: target/book/index.ht
 
 header: target/tools/bin/cbindgen ## Write the header of the C library from its source (fetches cbindgen)
 	cd crates/c && ../../$< --quiet --config cbindgen.toml --output include/hotset.h .
+
+header-check: target/tools/bin/cbindgen ## Compare the header of the C library with its source (fetches cbindgen)
+	cd crates/c && ../../$< --quiet --config cbindgen.toml --verify --output include/hotset.h .
 
 # Where `make c` installs.
 PREFIX := /usr/local
