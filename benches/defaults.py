@@ -9,7 +9,7 @@ files, the others have one of large files:
   tree   small files of 8 KiB in the same random order in each pass
 The first pass fills the cache. The figure is the median of the passes after it, in seconds. `source` is the same work without hotset: the slow source
 with the kernel's page cache, in a control group limited to the memory. `default` is `hotset mount SOURCE AT --memory M`. The others add --policy and
---block. The mode is strict, so the kernel's page cache holds none of the data of a hotset mount.
+--block (`--settings`). The mode is strict, so the kernel's page cache holds none of the data of a hotset mount.
 
 Needs root, /dev/fuse and the memory controller of control groups. Build first:
   cargo build --release
@@ -95,7 +95,7 @@ def plans(memory, share, passes, reads):
 def fill(source, files):
     """Files of both kinds below a directory."""
     draw = random.Random(3)
-    (source / "large").mkdir()
+    (source / "large").mkdir(parents=True)
     for number in range(files):
         (source / "large" / str(number)).write_bytes(draw.randbytes(FILE))
     for number in range(files * (FILE // SMALL)):
@@ -166,10 +166,10 @@ def measure(args, source, folder, plan, memory, latency, setting):
 def settings(args):
     yield "source", None
     yield "default", []
-    for policy in args.policies.split(","):
-        for block in args.blocks.split(","):
-            size = [] if block == "default" else ["--block", block]
-            yield f"{policy}, {block}", ["--policy", policy, *size]
+    for setting in args.settings.split():
+        policy, block = setting.rsplit(",", 1)
+        size = [] if block == "default" else ["--block", block]
+        yield f"{policy}, {block}", ["--policy", policy, *size]
 
 
 def main():
@@ -183,8 +183,7 @@ def main():
     parser.add_argument("--mb-per-s", type=int, default=500)
     parser.add_argument("--shares", default="0.5,1.5,4", help="size of the set, in multiples of the memory")
     parser.add_argument("--patterns", default="loop,scan,zipf,tree")
-    parser.add_argument("--policies", default="auto,lru,clock-pro")
-    parser.add_argument("--blocks", default="4K,16K,128K", help="sizes, or `default`")
+    parser.add_argument("--settings", default="lirs,16K clock-pro,16K clock-pro,128K", help="a policy and a size of blocks each, or `default` for the size")
     parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--reads", type=int, default=1500, help="reads of `zipf` and files of `tree`")
     args = parser.parse_args()
@@ -196,13 +195,15 @@ def main():
     ]
     print("\n".join(lines), flush=True)
     shares = [float(share) for share in args.shares.split(",")]
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as source, tempfile.TemporaryDirectory() as folder:
-        source = Path(source)
-        fill(source, int(args.memory * max(shares)) // FILE)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as sources, tempfile.TemporaryDirectory() as folder:
+        # The source has the files of the set, and no others: a mount looks at what is there.
+        for share in shares:
+            fill(Path(sources) / str(share), int(args.memory * share) // FILE)
         for name in ["below", "at"]:
             (Path(folder) / name).mkdir()
         for latency in args.latencies.split(","):
             for share in shares:
+                source = Path(sources) / str(share)
                 for pattern, plan in plans(args.memory, share, args.passes, args.reads):
                     if pattern not in args.patterns.split(","):
                         continue

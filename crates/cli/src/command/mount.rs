@@ -250,6 +250,14 @@ impl Mount {
                  attributes from memory, up to ten seconds old"
             ));
         }
+        let fast = chosen.latency.filter(|&latency| latency < FAST && matches!(self.mode, InFront::Strict));
+        if let Some(latency) = fast {
+            let latency = human::latency(latency.as_secs_f64());
+            note(format_args!(
+                "a read of this source takes only {latency}, little more than a hit of this mount, so small reads may be \
+                 slower than without it; `hotset try` measures what helps"
+            ));
+        }
         let is_local = !served.known(None).is_remote && !self.ssd.is_asked_for();
         if is_local && self.memory > 0 && matches!(self.mode, InFront::Strict) {
             note(
@@ -325,6 +333,9 @@ impl From<CacheError> for Failure {
 
 /// The time of a call from which on the cost of metadata is worth a remark.
 const SLOW: Duration = Duration::from_millis(1);
+
+/// The time of a read below which a mount may be slower than its source.
+const FAST: Duration = Duration::from_micros(250);
 
 /// The size of files up to which they are often opened only for one read.
 const SMALL: u64 = 32 << 10;
