@@ -254,8 +254,8 @@ impl Mount {
         if let Some(latency) = fast {
             let latency = human::latency(latency.as_secs_f64());
             note(format_args!(
-                "a read of this source takes only {latency}, little more than a hit of this mount, so small reads may be \
-                 slower than without it; `hotset try` measures what helps"
+                "a read of this source takes only {latency}, so small reads may be slower than without this mount; \
+                 `hotset try` measures what helps"
             ));
         }
         let is_local = !served.known(None).is_remote && !self.ssd.is_asked_for();
@@ -335,7 +335,7 @@ impl From<CacheError> for Failure {
 const SLOW: Duration = Duration::from_millis(1);
 
 /// The time of a read below which a mount may be slower than its source.
-const FAST: Duration = Duration::from_micros(250);
+const FAST: Duration = Duration::from_micros(350);
 
 /// The size of files up to which they are often opened only for one read.
 const SMALL: u64 = 32 << 10;
