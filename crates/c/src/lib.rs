@@ -121,8 +121,11 @@ unsafe fn keyed<'a>(
 ) -> Result<(&'a hotset_cache, &'a [u8]), Failure> {
     // SAFETY: as the caller states.
     let cache = unsafe { cache.as_ref() }.ok_or_else(|| Failure::null("cache"))?;
-    if key.is_null() || bytes > isize::MAX as usize {
+    if key.is_null() {
         return Err(Failure::null("key"));
+    }
+    if bytes > isize::MAX as usize {
+        return Err(Failure::invalid(format!("key: {bytes} bytes are not possible; expected the length of the key")));
     }
     // SAFETY: as the caller states.
     Ok((cache, unsafe { slice::from_raw_parts(key.cast(), bytes) }))

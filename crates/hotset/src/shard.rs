@@ -59,8 +59,8 @@ impl<K, V, P: Engine> Shard<K, V, P> {
         Some(state)
     }
 
-    /// Runs a closure of the caller under the lock, and returns the lock, still held, with the closure's answer. There
-    /// is no answer if the closure called this shard, and nothing at all if such a closure makes this call.
+    /// Runs a closure of the caller under the lock, and returns the lock, still held, with the closure's answer. The
+    /// answer is `None` if the closure called this shard. The result is `None` if such a closure makes this call.
     pub fn run<T>(&self, closure: impl FnOnce(&State<K, V, P>) -> T) -> Option<Ran<'_, K, V, P, T>> {
         let state = self.write()?;
         *sync::lock(&self.runner) = Some(thread::current().id());

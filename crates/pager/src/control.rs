@@ -169,7 +169,7 @@ impl Control {
         PagingCounts { faults, evictions, written, read_ahead, scans, cached, peak, holds }
     }
 
-    /// PagingCounts a large allocation that went to ordinary memory.
+    /// Counts a large allocation that went to ordinary memory.
     pub fn count_ordinary(&self) {
         self.shared().ordinary.fetch_add(1, Ordering::Relaxed);
     }

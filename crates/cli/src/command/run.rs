@@ -84,8 +84,8 @@ impl Run {
         command.args(&self.command[1..]).env(VARIABLE, file.path()).env("LD_PRELOAD", preload(&library));
         control.admit_child(&mut command);
         note(
-            "paging makes a program slower than enough memory does; the kernel's swap may be faster than this for a \
-             program that uses memory at random, and is slower for sweeps",
+            "paging makes a program slower than enough memory does; the kernel's swap is faster than this for some programs, \
+             such as sorting and k-means, and slower for sweeps",
         );
         let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).map_err(failed)?;
         let mut child = command.spawn().map_err(|error| Failure::not_started(&self.command[0], &error))?;

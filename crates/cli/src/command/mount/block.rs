@@ -133,6 +133,7 @@ fn fitting(most: u64, sizes: &[u64]) -> u64 {
     block
 }
 
+/// The mean size of files, if there are some.
 fn mean(sizes: &[u64]) -> Option<u64> {
     sizes.iter().sum::<u64>().checked_div(sizes.len() as u64)
 }
